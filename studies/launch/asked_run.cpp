@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,7 +10,6 @@
 #include "model/base/json_reader.h"
 #include "model/base/text.h"
 #include "model/catalog.h"
-#include "model/machine/gpu_words.h"
 #include "studies/launch/rules/explain.h"
 #include "studies/run/forecast.h"
 #include "studies/run/nouns.h"
@@ -62,19 +62,6 @@ Expected<void> check_nodes(
                           : fmt::format("of such nodes: {}", fmt::join(fitting, ", "))));
 }
 
-/// Accelerators that a job asks its scheduler for, or that its environment is for.
-void check_gpu_kind(const Launch& launch, const Scenario& scenario, std::vector<std::string>& warnings) {
-  const Machine& row = scenario.machine.row;
-  if (names_other_gpu(launch.gpu_kind, row))
-    warnings.push_back(
-        fmt::format("the job asks for GPUs '{:.40}', and the forecast is for {}: --machine chooses others",
-            launch.gpu_kind, row.name));
-  std::string_view chip = chip_of_environment(launch.environment);
-  if (chip.empty()) chip = other_vendor(launch.environment, row);
-  if (!chip.empty())
-    warnings.push_back(fmt::format("its environment is for {}, and the forecast is for {}", chip, row.name));
-}
-
 /// What explain calls wrong of the arguments as they stand: the framework refuses it, or it does not do what it says.
 Expected<std::vector<std::string>> wrong_in(
     const Launch& launch, const LaunchHints& hints, Request& asked, const Arguments& arguments) {
@@ -86,7 +73,7 @@ Expected<std::vector<std::string>> wrong_in(
   auto scenario = complete(request);
   if (!scenario) return wrong;  // the command itself says why
   TRY(check_nodes(launch, hints, *scenario, asked.warnings));
-  check_gpu_kind(launch, *scenario, asked.warnings);
+  for (std::string& text : other_gpus(launch, scenario->machine.row)) asked.warnings.push_back(std::move(text));
   explained.scenario = std::move(*scenario);
   for (Interaction& row : interactions_of(explained))
     if (row.wrong) wrong.push_back("wrong: " + std::move(row.text));

@@ -10,8 +10,11 @@
 
 #include <fmt/format.h>
 
+#include "calibrate/import/config/python_bindings.h"
 #include "calibrate/import/config/python_blocks.h"
+#include "calibrate/import/config/python_changes.h"
 #include "calibrate/import/config/python_condition.h"
+#include "calibrate/import/config/python_lists.h"
 #include "calibrate/import/config/python_scope.h"
 #include "calibrate/import/config/python_text.h"
 #include "model/base/text.h"
@@ -50,8 +53,8 @@ class PythonConfigReader {
     if (start == statements_.end() || depth > deepest || (handed && ++handed_calls_ > most_calls))
       return fail(where_, fmt::format("no function '{:.60}' that gives a configuration", function),
           "one that is called in at most 8 steps and returns Trainer.Config(...), or a ConfigContainer");
-    PythonScope scope{constants(), {}};
-    TRY(bind(*start, call, scope.names));
+    PythonScope scope{constant_names(statements_), {}, {}};
+    TRY(bind_parameters(*start, call, {defined_, where_}, scope.names, fallbacks_));
     const auto begin = static_cast<std::size_t>(start - statements_.begin()) + 1;
     std::size_t end = begin;
     while (end < statements_.size() && statements_[end].indent > 0) ++end;
@@ -66,93 +69,6 @@ class PythonConfigReader {
   [[nodiscard]] const std::vector<GivenArgument>& fallbacks() const { return fallbacks_; }
 
  private:
-  /// What the file gives a name outside of functions, where it is literal and no other value may come behind it.
-  [[nodiscard]] PythonNames constants() const {
-    PythonNames names;
-    bool inside = false;  // of a function or class, whose names are its own
-    for (const PythonStatement& statement : statements_) {
-      const std::string_view text = statement.text;
-      if (statement.indent == 0) inside = text.starts_with("def ") || text.starts_with("class ");
-      if (inside && !text.starts_with("global ")) continue;
-      std::erase_if(names, [&](const auto& name) { return may_set_name(text, name.first); });
-      const std::size_t equals = text.find('=');
-      std::string_view name = text.substr(0, std::min(equals, text.size()));
-      name = stripped(name.substr(0, name.find(':')));  // "X: int = 1"
-      if (statement.indent > 0 || equals == text.npos || name.empty() || !std::ranges::all_of(name, is_python_letter))
-        continue;
-      PythonValue value = python_value(stripped(text.substr(equals + 1)), statement.line, names);
-      if (value.kind == Kind::literal) names[std::string(name)] = std::move(value);
-    }
-    return names;
-  }
-
-  /// Parameters by what the call hands over or the user defines, else by what the function has for them.
-  Expected<void> bind(const PythonStatement& definition, const PythonValue* call, PythonNames& names) {
-    const PythonNames outer = names;
-    const auto keywords = call != nullptr ? call->keywords : std::vector<std::pair<std::string, PythonValue>>{};
-    std::size_t place = 0, taken = 0;
-    for (const PythonParameter& parameter : python_parameters(definition.text)) {
-      names.erase(parameter.name.substr(std::min(parameter.name.find_first_not_of('*'), parameter.name.size())));
-      if (parameter.name.starts_with('*')) {
-        place = keywords.size();  // what follows is told by its name
-        continue;
-      }
-      const bool placed = place < keywords.size() && keywords[place].first.empty();
-      const auto named = std::ranges::find(keywords, parameter.name, [](const auto& one) { return one.first; });
-      const PythonValue* told = placed ? &keywords[place].second : named != keywords.end() ? &named->second : nullptr;
-      place += placed ? 1 : 0, taken += told != nullptr ? 1 : 0;
-      if (told != nullptr) names[parameter.name] = *told;
-      else if (const auto said = defined_.find(parameter.name); call == nullptr && said != defined_.end()) {
-        if (said->second.empty())
-          return fail("--define", fmt::format("{} of {} has no value", parameter.name, where_),
-              fmt::format("--define {}=None, or a value", parameter.name));
-        names[parameter.name] = defined_value(said->second, definition.line);
-      } else take_fallback(parameter, definition.line, outer, call == nullptr, names);
-    }
-    const bool configured = std::ranges::any_of(keywords, [](const auto& one) {
-      return one.second.kind == Kind::call || (one.first.empty() && one.second.text.starts_with('*'));
-    });
-    if (taken == keywords.size() && !configured) return {};
-    return fail(fmt::format("{}:{}", where_, call->line), fmt::format("{} is called with arguments", call->text),
-        "a configuration whose values are written out");
-  }
-
-  /// A number, or one of Python's words in its own spelling or in that of a configuration; anything else is a string.
-  static PythonValue defined_value(const std::string& text, std::size_t line) {
-    for (const auto& [python, word] : {std::pair{"True", "true"}, {"False", "false"}, {"None", "none"}})
-      if (text == python || text == word) return {Kind::literal, word, line, {}, false};
-    const bool number = !text.empty() && text.find_first_not_of("0123456789.-") == text.npos;
-    return {Kind::literal, text, line, {}, !number};
-  }
-
-  /// "else: x = 4" on one line, or "a = b = 4": more than one thing is done.
-  static bool does_more(std::string_view target, std::string_view value) {
-    constexpr std::string_view blocks[] = {"if", "elif", "else", "try", "except", "finally", "for", "while", "with"};
-    if (std::ranges::find(blocks, target) != std::end(blocks)) return true;
-    int depth = 0;
-    for (std::size_t at = 0; at < value.size(); ++at) {
-      const char c = value[at];
-      if (c == '"' || c == '\'') {
-        at = std::min(value.find(c, at + 1), value.size() - 1);
-        continue;
-      }
-      depth += c == '(' || c == '[' || c == '{' ? 1 : c == ')' || c == ']' || c == '}' ? -1 : 0;
-      if (c != '=' || depth != 0) continue;
-      const bool compares = at > 0 && std::string_view("=<>!").find(value[at - 1]) != std::string_view::npos;
-      if (!compares && (at + 1 == value.size() || value[at + 1] != '=')) return true;
-    }
-    return false;
-  }
-
-  void take_fallback(const PythonParameter& parameter, std::size_t line, const PythonNames& outer, bool asked_for,
-      PythonNames& names) {
-    PythonValue value = python_value(parameter.fallback, line, outer);
-    if (parameter.fallback.empty() || value.kind != Kind::literal) return;
-    const std::string name = "config_parameter." + parameter.name;
-    if (asked_for) fallbacks_.push_back({name, name, value.text, line, {}});
-    names[parameter.name] = std::move(value);
-  }
-
   Expected<std::optional<PythonValue>> run_block(std::size_t begin, std::size_t end, PythonScope& scope, int depth) {
     for (std::size_t at = begin; at < end;) {
       const bool branches = opens_branch(statements_[at]);
@@ -194,7 +110,9 @@ class PythonConfigReader {
       if (only_asks(std::string(stripped(text.substr(word, text.size() - 1 - word))))) return {};
       return tl::unexpected(not_literal(first));
     }
-    if (nothing || take_call(statement, scope)) return {};
+    if (nothing) return {};
+    TRY(change_lists(statement, text, scope));
+    if (take_call(statement, scope)) return {};
     const std::size_t equals = text.find('=');
     std::string_view target = assigned_target(text);
     const bool entry = target.ends_with(']');
@@ -202,8 +120,11 @@ class PythonConfigReader {
     if (equals == text.npos || !is_python_path(target) || text.substr(equals).starts_with("=="))
       return tl::unexpected(not_literal(first));
     const std::string_view value = stripped(text.substr(equals + 1));
-    const bool shares = is_python_path(value) && !mentioned_configs(scope, value).empty();
-    if (shares || does_more(target, value)) return tl::unexpected(not_literal(first));
+    const bool whole = target.find('.') == target.npos;  // a second name, if the condition holds
+    const bool shares =
+        is_python_path(value) && (!mentioned_configs(scope, value).empty() || (whole && names_list(scope, value)));
+    if (shares || does_more(target, value) || (entry && is_shared_list(scope, target)))
+      return tl::unexpected(not_literal(first));
     take_inner_call(statement, value, scope);
     if (entry) change_config(scope, std::string(target), statement);
     return lose(target, fmt::format("{} if {}", value, doubt), statement, first, scope);
@@ -221,33 +142,14 @@ class PythonConfigReader {
     return set(target, {Kind::computed, std::move(text), statement.line, {}}, statement, scope.names);
   }
 
-  /// "config.training.steps" of "config.training.steps = 7" and "x" of "x: int = 1".
-  static std::string_view assigned_target(std::string_view text) {
-    const std::string_view target = text.substr(0, std::min(text.find('='), text.size()));
-    return stripped(target.substr(0, target.find(':')));
-  }
-
-  /// The call is a keyword, by its function's name, of every configuration that is handed to it or that it belongs to.
-  static void name_call(const PythonStatement& statement, std::string_view call, PythonScope& scope,
-      const std::set<std::string>& changed) {
-    const std::string function(called_function(call));
-    for (const std::string& name : changed)
-      scope.names[name].keywords.emplace_back(
-          function, PythonValue{Kind::computed, std::string(call), statement.line, {}});
-  }
-
-  /// A call that stands alone changes what it is handed or belongs to; one that names no configuration changes none.
-  static bool take_call(const PythonStatement& statement, PythonScope& scope) {
-    if (called_function(statement.text).empty()) return false;
-    name_call(statement, statement.text, scope, mentioned_configs(scope, statement.text));
-    return true;
-  }
-
-  /// "n = reshape(cfg)" may change the configuration that it is handed, and a class keeps it.
-  static void take_inner_call(const PythonStatement& statement, std::string_view value, PythonScope& scope) {
-    if (called_function(value).empty() || is_python_class(called_function(value))) return;
-    for (const std::string& name : mentioned_configs(scope, value))
-      if (hands_whole(value, name)) name_call(statement, value, scope, mentioned_configs(scope, name));
+  /// A list that a text may change is not known behind it; one that has several names would change under each.
+  Expected<void> change_lists(const PythonStatement& statement, std::string_view text, PythonScope& scope) const {
+    for (const std::string& path : changed_lists(scope, text)) {
+      if (is_shared_list(scope, path)) return tl::unexpected(not_literal(statement));
+      TRY(set(
+          path, {Kind::computed, fmt::format("{} after {}", path, text), statement.line, {}}, statement, scope.names));
+    }
+    return {};
   }
 
   /// "a, b.c = f()": each is what only running tells.
@@ -258,6 +160,7 @@ class PythonConfigReader {
     const bool several =
         equals != text.npos && targets.find(',') != targets.npos &&
         std::ranges::all_of(targets, [](char c) { return is_python_letter(c) || c == ',' || c == ' ' || c == '.'; });
+    if (several) TRY(change_lists(statement, stripped(text.substr(equals + 1)), scope));
     if (several) take_inner_call(statement, stripped(text.substr(equals + 1)), scope);
     while (several && !targets.empty()) {
       const std::string name(stripped(targets.substr(0, targets.find(','))));
@@ -274,7 +177,9 @@ class PythonConfigReader {
     if (imports) std::erase_if(scope.names, [&](const auto& name) { return mentions_name(text, name.first); });
     const bool passed_over =
         imports || text[0] == '"' || text[0] == '\'' || text.starts_with("assert ") || text == "pass";
-    if (passed_over || take_call(statement, scope)) return std::optional<PythonValue>{};
+    if (passed_over) return std::optional<PythonValue>{};
+    if (!called_function(text).empty()) TRY(change_lists(statement, text, scope));
+    if (take_call(statement, scope)) return std::optional<PythonValue>{};
     TRY(const bool several, take_several(statement, scope));
     if (several) return std::optional<PythonValue>{};
     if (text.starts_with(returns)) {
@@ -287,7 +192,8 @@ class PythonConfigReader {
     if (target.ends_with(']') && is_python_path(target.substr(0, target.find('[')))) {  // an entry of many
       target = target.substr(0, target.find('['));
       const auto held = scope.held_by.find(std::string(target));
-      if (held != scope.held_by.end() && !held->second.empty()) return tl::unexpected(not_literal(statement));
+      const bool part = held != scope.held_by.end() && !held->second.empty();
+      if (part || is_shared_list(scope, target)) return tl::unexpected(not_literal(statement));
       change_config(scope, std::string(target), statement);  // its other names have the new entry too
       TRY(lose(target, fmt::format("{} with {}", target, text), statement, statement, scope));
       return std::optional<PythonValue>{};
@@ -302,6 +208,7 @@ class PythonConfigReader {
   Expected<void> assign(
       std::string_view target, std::string_view text, const PythonStatement& statement, PythonScope& scope, int depth) {
     TRY(auto value, evaluated(text, statement.line, scope.names, depth));
+    TRY(change_lists(statement, text, scope));
     take_inner_call(statement, text, scope);
     const std::string root(target.substr(0, target.find('.')));
     const bool whole = root == target, named = is_python_path(text);
@@ -317,6 +224,7 @@ class PythonConfigReader {
     if (whole) forget_name(scope, root);
     else change_config(scope, root, statement);
     TRY(set(target, std::move(value), statement, scope.names));
+    share_lists(scope, target, text);
     shared.erase(root);
     for (const std::string& other : shared) {
       const bool part = whole && named;  // "m = cfg.model", else "cfg.model = m"
@@ -343,26 +251,9 @@ class PythonConfigReader {
     return value;
   }
 
-  /// "config.training.steps": the keyword of a call in a call.
   Expected<void> set(
       std::string_view target, PythonValue value, const PythonStatement& statement, PythonNames& names) const {
-    constexpr std::ptrdiff_t deepest = 32;
-    if (std::ranges::count(target, '.') > deepest)
-      return fail(fmt::format("{}:{}", where_, statement.line),
-          fmt::format("'{:.60}' is a part in more than {} parts", target, deepest), "a value of the configuration");
-    const std::size_t dot = target.find('.');
-    PythonValue* into = &names[std::string(target.substr(0, dot))];
-    for (std::string_view rest = dot == target.npos ? "" : target.substr(dot + 1); !rest.empty();) {
-      const std::string key(rest.substr(0, rest.find('.')));
-      rest = rest.find('.') == rest.npos ? "" : rest.substr(rest.find('.') + 1);
-      auto found = std::find_if(
-          into->keywords.begin(), into->keywords.end(), [&](const auto& keyword) { return keyword.first == key; });
-      if (into->kind != Kind::call) into->kind = Kind::call, into->text.clear();
-      if (found == into->keywords.end()) found = into->keywords.insert(into->keywords.end(), {key, PythonValue{}});
-      into = &found->second;
-    }
-    *into = std::move(value);
-    return {};
+    return set_part(target, std::move(value), fmt::format("{}:{}", where_, statement.line), names);
   }
 
   [[nodiscard]] Error not_literal(const PythonStatement& statement) const {

@@ -6,9 +6,16 @@
 #include "model/base/text.h"
 
 namespace stepcast::calibrate {
+
+void forget_list(PythonScope& scope, const std::string& name) {
+  scope.lists.erase(name);
+  for (auto& [other, shared] : scope.lists) shared.erase(name);
+}
+
 void forget_name(PythonScope& scope, std::string_view name) {
   if (const auto old = scope.held_by.find(name); old != scope.held_by.end()) scope.held_by.erase(old);
   for (auto& [part, holders] : scope.held_by) holders.erase(std::string(name));
+  forget_list(scope, std::string(name));
 }
 
 void change_config(PythonScope& scope, const std::string& name, const PythonStatement& by) {

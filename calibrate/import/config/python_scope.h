@@ -15,10 +15,14 @@ struct PythonScope {
   PythonNames names;
   /// By names whose value is, or may be, a part of what other names hold: these.
   std::map<std::string, std::set<std::string>, std::less<>> held_by;
+  /// By names that hold lists: others that hold, or may hold, the same (python_lists.h).
+  std::map<std::string, std::set<std::string>, std::less<>> lists;
 };
 
 /// The name gets another value, and holds nothing of what it held.
 void forget_name(PythonScope& scope, std::string_view name);
+/// The name holds none of the lists that it held.
+void forget_list(PythonScope& scope, const std::string& name);
 /// What is held by a configuration that has changed is not known by its other names any more.
 void change_config(PythonScope& scope, const std::string& name, const PythonStatement& by);
 /// The names of calls that a text mentions, and those that hold these.

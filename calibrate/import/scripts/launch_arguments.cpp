@@ -269,11 +269,24 @@ class LaunchReader {
     while (at_ < words_.size()) {
       const ShellWord& word = words_[at_++];
       const std::size_t equals = word.text.find('=');
+      if (word.text == "--" && hands_to_launcher()) return launcher_words();
       if (const std::size_t blank = word.text.find(' '); is_option(word.text) && blank < equals) keep_two(word, blank);
       else if (is_option(word.text) || is_hydra(word.text)) keep(word, equals);
       else if (word.bare) note_bare(word);
       else out_.positional.push_back({{}, word.text, word.text, word.line, word.unset});
     }
+  }
+
+  /// "axolotl train FILE --launcher torchrun -- --nnodes 2": the program starts a launcher, and hands on what stands
+  /// behind the dashes.
+  [[nodiscard]] bool hands_to_launcher() const {
+    return !out_.given.empty() && out_.given.back().name == "launcher" && is_launcher(out_.given.back().value);
+  }
+  void launcher_words() {
+    enter(out_.given.back().value);
+    out_.launcher = launcher_, by_environment_ = false;
+    out_.given.pop_back(), out_.arguments.erase("launcher");
+    while (at_ < words_.size()) launcher_option();
   }
 
   /// "--name value" as one word.
@@ -296,7 +309,8 @@ class LaunchReader {
   /// for further arguments.
   void take_values(GivenArgument& given) {
     std::size_t end = at_;
-    while (end < words_.size() && !is_option(words_[end].text) && !is_hydra(words_[end].text)) ++end;
+    const auto ends = [](const std::string& word) { return word == "--" || is_option(word) || is_hydra(word); };
+    while (end < words_.size() && !ends(words_[end].text)) ++end;
     std::size_t last = end;
     while (last > at_ && words_[last - 1].bare && (last > at_ + 1 || hands_on(words_[last - 1]))) --last;
     if (std::any_of(words_.begin() + static_cast<std::ptrdiff_t>(at_),

@@ -12,14 +12,15 @@ namespace {
 // Configuration files written by scripts have tens of lines.
 constexpr int most_heredoc_lines = 2000;
 
-/// Behind "> " or "tee "; ">>" and "tee -a" append.
+/// Behind "> " or "tee "; ">>" and "tee -a" or "tee --append" append.
 std::string_view heredoc_target(std::string_view header, bool& appends) {
   std::size_t at = header.rfind('>');
   if (at != header.npos) appends = at > 0 && header[at - 1] == '>', ++at;
   else if (at = header.find("tee "); at != header.npos) at += 4;
   if (at == header.npos) return {};
   std::string_view rest = stripped(header.substr(at));
-  if (rest.starts_with("-a ")) appends = true, rest = stripped(rest.substr(3));
+  for (const std::string_view option : {"-a ", "--append "})
+    if (rest.starts_with(option)) appends = true, rest = stripped(rest.substr(option.size()));
   const char quote = rest.empty() ? ' ' : rest[0];
   const std::size_t end = quote == '"' || quote == '\'' ? rest.find(quote, 1) : rest.find_first_of(" \t;|&");
   return end == rest.npos ? rest : rest.substr(0, end + (quote == '"' || quote == '\'' ? 1 : 0));

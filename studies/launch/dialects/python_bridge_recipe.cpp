@@ -28,12 +28,20 @@ constexpr Setting of_adapters[] = {{"train.global_batch_size", "128"}, {"train.m
     {"seq_length", "2048"}, {"ddp.use_distributed_optimizer", "true"}, {"mixed_precision", "bf16_mixed"},
     {"peft.dim", "32"}};
 
+// of networks with images: nothing is reduced beside backward
+constexpr Setting of_vision_tuning[] = {{"train.global_batch_size", "32"}, {"train.micro_batch_size", "2"},
+    {"seq_length", "4096"}, {"ddp.use_distributed_optimizer", "true"}, {"ddp.overlap_grad_reduce", "false"},
+    {"ddp.overlap_param_gather", "false"}, {"mixed_precision", "bf16_mixed"}};
+constexpr Setting of_vision_adapters[] = {{"train.global_batch_size", "32"}, {"train.micro_batch_size", "2"},
+    {"seq_length", "4096"}, {"ddp.use_distributed_optimizer", "true"}, {"ddp.overlap_grad_reduce", "false"},
+    {"ddp.overlap_param_gather", "false"}, {"mixed_precision", "bf16_mixed"}, {"peft.dim", "32"}};
+
 struct Base {
   std::string_view function;
   std::span<const Setting> settings;
 };
-constexpr Base bases[] = {
-    {"_pretrain_common", of_pretraining}, {"_sft_common", of_tuning}, {"_peft_common", of_adapters}};
+constexpr Base bases[] = {{"_pretrain_common", of_pretraining}, {"_sft_common", of_tuning},
+    {"_peft_common", of_adapters}, {"_sft_common_vlm", of_vision_tuning}, {"_peft_common_vlm", of_vision_adapters}};
 
 /// "None" for what the base sets, or for the part that it is in: what holds then stands in Python.
 Expected<void> check_taken_away(DialectWords& words, const Base& base) {

@@ -71,10 +71,10 @@ Expected<Launch> launch_of_recipe(
   return launch;
 }
 
-Expected<Launch> launch_of_nemo_script(const std::string& text, const std::string& where) {
+Expected<Launch> launch_of_nemo_script(const std::string& text, const std::string& where, const Definitions& defined) {
   Launch launch;
   launch.where = where;
-  TRY(open_nemo_script(launch, text));
+  TRY(open_nemo_script(launch, text, defined));
   return launch;
 }
 
@@ -101,7 +101,7 @@ bool is_python_launch(const std::string& text) { return is_python_config(text) |
 
 Expected<Launch> open_python_launch(
     const std::string& text, const std::string& where, std::vector<std::string>& words, const Definitions& defined) {
-  if (!is_python_config(text)) return launch_of_nemo_script(text, where);
+  if (!is_python_config(text)) return launch_of_nemo_script(text, where, defined);
   return text.find("ConfigContainer") == text.npos ? launch_of_torchtitan(text, where, words, defined)
                                                    : launch_of_recipe(text, where, words, defined);
 }

@@ -2,12 +2,14 @@
 // nemo/collections/llm/recipes and set parts of it.
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "calibrate/import/config/python_blocks.h"
 #include "calibrate/import/config/python_text.h"
 #include "model/base/text.h"
 #include "studies/launch/dialects/python_recipes.h"
@@ -15,8 +17,9 @@
 namespace stepcast::launch {
 namespace {
 
-using calibrate::is_python_letter, calibrate::may_set_name, calibrate::mentions_name, calibrate::python_statements,
-    calibrate::python_value, calibrate::PythonNames, calibrate::PythonStatement, calibrate::PythonValue;
+using calibrate::is_python_letter, calibrate::may_set_name, calibrate::mentions_name, calibrate::python_parameters,
+    calibrate::python_statements, calibrate::python_value, calibrate::PythonParameter, calibrate::PythonNames,
+    calibrate::PythonStatement, calibrate::PythonValue;
 
 /// "recipe" of "recipe = llm.llama3_8b.pretrain_recipe(...)", and the call.
 struct TakenRecipe {
@@ -138,6 +141,23 @@ bool only_hands_it_on(std::string_view text, std::string_view variable) {
   return true;
 }
 
+/// "executor = local(nodes=recipe.trainer.num_nodes)": of the recipe no more than numbers and names is handed on, which
+/// change nothing in it.
+bool reads_numbers(std::string_view text, std::string_view variable) {
+  constexpr std::string_view parts[] = {".trainer.num_nodes", ".trainer.devices", ".trainer.max_steps", ".log.name"};
+  for (std::size_t at = text.find(variable); at != text.npos; at = text.find(variable, at + 1)) {
+    std::string_view behind = text.substr(at + variable.size());
+    if ((at > 0 && (is_python_letter(text[at - 1]) || text[at - 1] == '.')) ||
+        (!behind.empty() && is_python_letter(behind.front())))
+      continue;  // another name
+    const auto part = std::ranges::find_if(parts, [&](std::string_view one) { return behind.starts_with(one); });
+    if (part == std::end(parts)) return false;
+    behind = stripped(behind.substr(part->size()));
+    if (!behind.empty() && std::string_view(",)]}").find(behind.front()) == std::string_view::npos) return false;
+  }
+  return true;
+}
+
 /// What is done with a recipe that leaves it as it is: it is given back, run, or printed.
 bool leaves_it(std::string_view text, std::string_view variable) {
   constexpr std::string_view returns = "return ";
@@ -178,6 +198,23 @@ Body body_around(const std::vector<PythonStatement>& statements, std::size_t pla
   return body;
 }
 
+/// "mods.append(4)" and "mods += [4]": lists that were as the changed one may be the same, and what the recipe was
+/// given of it changes with it.
+void forget_changed_lists(
+    Launch& launch, const PythonStatement& statement, std::string_view target, PythonNames& names) {
+  std::vector<std::string> changed;
+  for (const auto& [name, known] : names)
+    if (name != target && !known.quoted && (known.text.starts_with('[') || known.text.starts_with('{')) &&
+        may_set_name(statement.text, name))
+      changed.push_back(known.text);
+  for (const std::string& list : changed) {
+    std::erase_if(names, [&](const auto& name) { return name.second.text == list; });
+    if (std::ranges::find(launch.arguments, list, &GivenArgument::value) != launch.arguments.end())
+      leave_unfollowed(launch, statement.line,
+          fmt::format("'{:.80}' may change a list that the recipe was given, which is not read", statement.text));
+  }
+}
+
 /// Statements behind the recipe, until its function ends.
 void take_changes(Launch& launch, const std::vector<PythonStatement>& statements, const TakenRecipe& taken) {
   const Body body = body_around(statements, taken.place);
@@ -197,10 +234,12 @@ void take_changes(Launch& launch, const std::vector<PythonStatement>& statements
             launch, std::string(target.substr(dot.size())), python_value(value, statement.line, names), statement.line))
       continue;
     if (is_string(statement.text)) continue;
-    if (mentions_name(statement.text, taken.variable) && !leaves_it(statement.text, taken.variable))
+    if (mentions_name(statement.text, taken.variable) && !leaves_it(statement.text, taken.variable) &&
+        !reads_numbers(statement.text, taken.variable))
       leave_unfollowed(
           launch, statement.line, fmt::format("what '{:.80}' does to the recipe is not read", statement.text));
     PythonValue known = python_value(value, statement.line, names);
+    forget_changed_lists(launch, statement, target, names);
     std::erase_if(names, [&](const auto& name) { return may_set_name(statement.text, name.first); });
     if (!target.empty() && follows && known.kind == PythonValue::Kind::literal)
       names[std::string(target)] = std::move(known);
@@ -247,13 +286,42 @@ void take_callers(
   }
 }
 
+/// Parameters of the function that takes the recipe, where every call leaves them as the function has them and its own
+/// statements give them no other value.
+void take_parameters(Launch& launch, const std::vector<PythonStatement>& statements, const TakenRecipe& taken,
+    const std::map<std::string, std::string>& defined) {
+  const Body body = body_around(statements, taken.place);
+  if (body.function.empty()) return;
+  const std::string call = std::string(body.function) + "(";
+  for (std::size_t i = 0; i < statements.size(); ++i) {
+    const std::string_view text = statements[i].text;
+    for (std::size_t at = text.find(call); at != text.npos && i + 1 != body.begin; at = text.find(call, at + 1))
+      if (!text.substr(at + call.size()).starts_with(')')) return;
+  }
+  std::string told;
+  for (const PythonParameter& parameter : python_parameters(statements[body.begin - 1].text)) {
+    const PythonValue value = python_value(parameter.fallback, statements[body.begin - 1].line, {});
+    bool open =
+        parameter.fallback.empty() || value.kind != PythonValue::Kind::literal || defined.contains(parameter.name);
+    for (std::size_t i = body.begin; i < body.end; ++i) open |= may_set_name(statements[i].text, parameter.name);
+    bool used = false;
+    for (GivenArgument& given : launch.arguments)
+      if (!open && given.unset == std::vector{parameter.name} && given.value == "${" + parameter.name + "}")
+        given.value = value.text, given.unset.clear(), used = true;
+    if (used) told += fmt::format("{}{} {:.40}", told.empty() ? "" : ", ", parameter.name, value.text);
+  }
+  if (!told.empty())
+    launch.notes.push_back(fmt::format("{}: as {} has it unless told (--define NAME=VALUE)", told, body.function));
+}
+
 }  // namespace
 
 bool is_nemo_script(std::string_view text) {
   return text.find("_recipe(") != text.npos && !taken_recipes(python_statements(text)).empty();
 }
 
-Expected<void> open_nemo_script(Launch& launch, std::string_view text) {
+Expected<void> open_nemo_script(
+    Launch& launch, std::string_view text, const std::map<std::string, std::string>& defined) {
   const std::vector<PythonStatement> statements = python_statements(text);
   const std::vector<TakenRecipe> taken = taken_recipes(statements);
   if (taken.size() != 1) {
@@ -268,6 +336,7 @@ Expected<void> open_nemo_script(Launch& launch, std::string_view text) {
   take_keywords(launch, recipe);
   take_changes(launch, statements, recipe);
   take_callers(launch, statements, recipe);
+  take_parameters(launch, statements, recipe, defined);
   return {};
 }
 

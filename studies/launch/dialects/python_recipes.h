@@ -2,6 +2,7 @@
 // that take a recipe of NeMo 2 and change it.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -15,7 +16,9 @@ Expected<void> open_bridge_recipe(Launch& launch, const std::string& function);
 
 /// Does it take a recipe of NeMo 2, "llm.llama3_8b.pretrain_recipe(...)"?
 bool is_nemo_script(std::string_view text);
-/// The recipe with what the script sets of it. Errors: several recipes. What is set under a condition is not followed.
-Expected<void> open_nemo_script(Launch& launch, std::string_view text);
+/// The recipe with what the script sets of it; parameters of its function are as that has them unless `defined` says.
+/// Errors: several recipes. What is set under a condition is not followed.
+Expected<void> open_nemo_script(
+    Launch& launch, std::string_view text, const std::map<std::string, std::string>& defined);
 
 }  // namespace stepcast::launch

@@ -61,6 +61,11 @@ Expected<void> adapters_of_torchtune(DialectWords& words) {
 Expected<void> settle_torchtune(DialectWords& words) {
   TRY(check_recipe(words));
   GivenArgument* model = words.last("model._component_");
+  const std::string config = words.value("config");
+  if (model == nullptr && !config.empty())
+    return fail(words.launch.where, fmt::format("torchtune's own configuration {:.60} is not read", config),
+        fmt::format(
+            "a copy of it (tune cp {:.60} FILE) as --torchtune FILE, with what the command changes behind --", config));
   if (model == nullptr) return fail(words.launch.where, "no model._component_", "the builder of the network");
   const std::string whole = model->value;  // arguments move when others are put beside them
   std::string_view path = whole;

@@ -8,6 +8,7 @@
 #include "model/base/text.h"
 #include "studies/launch/dialects/program_adapters.h"
 #include "studies/launch/dialects/settle_dialect.h"
+#include "studies/launch/facts/step_words.h"
 
 namespace stepcast::launch {
 namespace {
@@ -109,6 +110,31 @@ Expected<void> order_fsdp(DialectWords& words) {
   return {};
 }
 
+/// Neither DeepSpeed, whose optimizer has copies in 32 bits, nor FSDP, for which accelerate makes some
+/// (huggingface/accelerate: src/accelerate/accelerator.py and utils/fsdp_utils.py), runs the weights as they are
+/// loaded.
+bool runs_as_loaded(const DialectWords& words) {
+  constexpr std::string_view engines[] = {"deepspeed", "fsdp", "zero_"};
+  return std::ranges::none_of(words.launch.arguments, [&](const GivenArgument& given) {
+    const std::string value = lower_case(given.value);
+    const bool by_accelerate = given.name == "distributed_type" && !value.ends_with("multi_gpu") && value != "no";
+    const bool names_engine = std::ranges::any_of(engines, [&](std::string_view engine) {
+      return given.name.starts_with(engine) || given.name.find("." + std::string(engine)) != given.name.npos;
+    });
+    return by_accelerate || (names_engine && !is_off(value));
+  });
+}
+
+/// "--torch_dtype bfloat16", and "auto", which is what the network's own file has: 16 bits in those of today.
+void take_loaded_type(DialectWords& words) {
+  const GivenArgument* told = words.launch.find("torch_dtype");  // "auto" is a type here, and not none
+  if (told == nullptr) told = words.launch.find("dtype");
+  const std::string type = told == nullptr ? "" : lower_case(told->value);
+  if (!runs_as_loaded(words) || (type != "auto" && !type.ends_with("16"))) return;
+  words.launch.short_weights = true;
+  if (type == "auto") words.note("weights are loaded in the type of the network's file (auto), taken for 16 bits");
+}
+
 /// trl/trainer/base_config.py: bf16 unless fp16 is on (releases from 0.19.0 of June 2025 on), and recomputation (from
 /// 0.22.0 of August 2025 on).
 void settle_trl(DialectWords& words) {
@@ -160,6 +186,7 @@ Expected<void> settle_program(DialectWords& words) {
   if (chat && words.value("dtype", "fp16") == "fp16") words.put("fp16", "true", "zero_stage");
   if (chat && words.value("dtype") == "bf16") words.put("bf16", "true", "zero_stage");
   TRY(order_fsdp(words));
+  if (!chat) take_loaded_type(words);
   for (const std::string_view name : {"max_seq_length", "max_seq_len", "model_max_length", "max_length", "cutoff_len"})
     if (words.has(name)) words.note_samples(name, words.is_on("packing"));
   return {};
@@ -207,12 +234,15 @@ Expected<void> settle_axolotl(DialectWords& words) {
       return tl::unexpected(words.limit(given, "what this extension does to a step is not known"));
   }
   words.note_samples("sequence_len", words.is_on("sample_packing") || words.is_on("pad_to_sequence_len"));
+  // src/axolotl/utils/config/__init__.py: bf16 is the type in which weights are loaded, too
+  words.launch.short_weights = runs_as_loaded(words) && words.is_on("bf16");
   return check_deepspeed_file(words);
 }
 
 /// swift/model/utils.py (is_mp, get_default_device_map): where a rank sees several GPUs its layers lie over these, one
 /// after the other. Error: such a run.
 Expected<void> check_swift_ranks(const Launch& launch) {
+  if (launch.find("num_processes") != nullptr) return {};  // accelerate's, a rank for each GPU
   const auto found = launch.environment.find("CUDA_VISIBLE_DEVICES");
   if (found == launch.environment.end() || !launch.untold_gpus.empty()) return {};
   const std::int64_t devices = calibrate::visible_devices(found->second);
@@ -246,6 +276,8 @@ Expected<void> settle_swift(DialectWords& words) {
   if (GivenArgument* fsdp = words.last("fsdp"); fsdp != nullptr && fsdp->value == "fsdp2") fsdp->value = "full_shard";
   TRY(order_fsdp(words));
   words.note_samples("max_length", words.is_on("packing"));
+  // swift/arguments/base_args/model_args.py: weights are loaded in the type in which products run
+  words.launch.short_weights = runs_as_loaded(words);
   return check_deepspeed_file(words);
 }
 

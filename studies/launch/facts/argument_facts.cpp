@@ -26,6 +26,7 @@ ArgumentTables read_embedded_arguments() {
 ArgumentTable::ArgumentTable(std::vector<Release> releases, std::vector<ArgumentFact> facts)
     : releases_(std::move(releases)), facts_(std::move(facts)) {
   for (std::size_t row = 0; row < facts_.size(); ++row) rows_.emplace(facts_[row].name, row);
+  made_up_ = std::ranges::any_of(facts_, [](const ArgumentFact& fact) { return fact.name.ends_with(".*"); });
 }
 
 const ArgumentFact* ArgumentTable::row_of(std::string_view name) const {
@@ -35,6 +36,7 @@ const ArgumentFact* ArgumentTable::row_of(std::string_view name) const {
 
 /// "groups.*" for "groups.mine.bits": rows of names that users make up themselves.
 const ArgumentFact* ArgumentTable::row_above(std::string_view name) const {
+  if (!made_up_) return nullptr;
   for (std::size_t dot = name.rfind('.'); dot != std::string_view::npos;
        dot = dot == 0 ? name.npos : name.rfind('.', dot - 1))
     if (const ArgumentFact* row = row_of(fmt::format("{}.*", name.substr(0, dot)))) return row;

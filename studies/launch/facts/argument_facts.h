@@ -17,11 +17,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -90,7 +92,12 @@ class ArgumentTable {
 
   std::vector<Release> releases_;
   std::vector<ArgumentFact> facts_;
-  std::map<std::string, std::size_t, std::less<>> rows_;  ///< by name
+  struct NameHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>{}(name); }
+  };
+  std::unordered_map<std::string, std::size_t, NameHash, std::equal_to<>> rows_;  ///< by name
+  bool made_up_ = false;  ///< has it rows of names that users make up?
 };
 
 /// Tables by the id of their program.

@@ -22,6 +22,10 @@ constexpr Dialect dialect_rows[] = {
     // hiyouga/LLaMA-Factory, src/llamafactory/v1/config and src/llamafactory/hparams
     {"LLaMA-Factory's second version", "", "model_class dist_config.|model_class kernel_config.|model_class train_dataset",
      sizes_and_plan},
+    // its src/llamafactory/train/mca: Megatron-LM's words beside its own
+    {"LLaMA-Factory on Megatron-LM", "", "finetuning_type tensor_model_parallel_size|"
+                                         "finetuning_type pipeline_model_parallel_size|"
+                                         "finetuning_type expert_model_parallel_size", sizes_and_plan},
     {"LLaMA-Factory", "llama-factory", "finetuning_type|cutoff_len|stage template model_name_or_path"},
     // okoge-kaz/llm-recipes, scripts: words of Megatron-LM around a network of Hugging Face
     {"llm-recipes", "", "base_model train_iters global_batch_size|base_model hf_transformer_model_dir", sizes_and_plan, true},
@@ -34,6 +38,8 @@ constexpr Dialect dialect_rows[] = {
     // allenai/OLMo, olmo/config.py; device_train_microbatch_size is Composer's word too
     {"OLMo", "olmo", "model.mlp_ratio|model.mlp_hidden_size|model.weight_tying|model.attention_layer_norm|"
                  "device_train_microbatch_size fsdp.wrapping_strategy"},
+    // snowflakedb/ArcticTraining, projects
+    {"ArcticTraining", "", "model.name_or_path data.sources", sizes_and_plan},
     // stanford-crfm/levanter, config
     {"Levanter", "", "trainer.train_batch_size model.type|data.cache_dir model.type|trainer.per_device_parallelism",
      "the network's config.json in place of NETWORK, --stack jax, and the plan by flags: --tp, --zero, --micro-batch, "
@@ -54,6 +60,15 @@ constexpr Dialect dialect_rows[] = {
     // AI-Hypercomputer/maxtext, src/MaxText/configs/base.yml
     {"MaxText", "", "base_emb_dim base_num_decoder_layers|ici_fsdp_parallelism|dcn_data_parallelism",
      "the network's config.json in place of NETWORK, --stack jax, and the plan by flags"},
+    // NVIDIA-NeMo/Automodel, examples/llm_pretrain and llm_finetune
+    {"NeMo Automodel", "", "step_scheduler. model.|step_scheduler. distributed.", sizes_and_plan},
+    // aws/sagemaker-hyperpod-recipes, recipes_collection and launcher_scripts: a command names a recipe of its own
+    {"SageMaker HyperPod's recipes", "", "training_config.model_config. run.|recipes base_results_dir", sizes_and_plan, true},
+    // PrimeIntellect-ai/prime-rl, configs and examples
+    {"prime-rl", "", "model.name data.seq_len deployment.|model.name data.seq_len renderer.|"
+                     "model.name data.seq_len optim.lr", sizes_and_plan},
+    // foundation-model-stack/fms-fsdp, scripts/train.sh
+    {"FMS FSDP", "", "fsdp_activation_checkpointing sharding_strategy", sizes_and_plan, true},
     // NVIDIA-NeMo/RL, examples/configs
     {"NeMo RL", "", "policy. sft.|policy. grpo.|policy. dpo.|policy. ppo.|policy. cluster.num_nodes|policy. cluster.gpus_per_node",
      "of its fine-tuning the network in front, and the split and the batch by flags; of rollouts beside training steps "
@@ -74,7 +89,8 @@ constexpr Dialect dialect_rows[] = {
     // aws-samples/awsome-distributed-training, 3.test_cases/pytorch/FSDP, and SageMaker's examples before it
     {"AWS's FSDP samples", "", "max_context_width hidden_width|hidden_width num_heads", sizes_and_plan, true},
     // hpcaitech/ColossalAI, examples/language and applications
-    {"ColossalAI", "", "plugin l b|p b g|plugin max_length|plugin max_len|plugin batch_size|plugin grad_checkpoint",
+    {"ColossalAI", "", "plugin l b|p b g|plugin max_length|plugin max_len|plugin batch_size|plugin grad_checkpoint|"
+                       "plugin micro_batch_size|plugin use_grad_checkpoint",
      sizes_and_plan, true},
     // ServiceNow/Fast-LLM, examples
     {"Fast-LLM", "", "model.base_model. model.multi_stage.|model.base_model. training.train_iters", sizes_and_plan},

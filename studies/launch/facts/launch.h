@@ -32,8 +32,9 @@ struct Launch {
   std::vector<std::string> notes;                              ///< what was chosen or left out in reading
   std::string adapted;                                         ///< projections with adapters, as --lora-on takes them
   std::set<FieldId> told;                                      ///< by flags beside the launch
-  std::vector<std::string> unread;                             ///< files that it names and that are not there
-  std::vector<std::string> unfollowed;                         ///< what its script does that is not followed
+  bool short_weights = false;           ///< weights are loaded in 16 bits, and no engine keeps copies of them in 32
+  std::vector<std::string> unread;      ///< files that it names and that are not there
+  std::vector<std::string> unfollowed;  ///< what its script does that is not followed
 
   /// The one that counts; null where it was not given.
   [[nodiscard]] const GivenArgument* find(std::string_view name) const;

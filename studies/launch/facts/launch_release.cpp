@@ -1,17 +1,19 @@
 #include "studies/launch/facts/launch_release.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace stepcast::launch {
 
 KnownReleases known_releases(const Launch& launch) {
   const ArgumentTable& table = launch.framework->table();
+  std::vector<const ArgumentFact*> facts;  // each looked up once
+  for (const GivenArgument& given : launch.arguments)
+    if (const ArgumentFact* fact = table.find(given.name); fact != nullptr) facts.push_back(fact);
   KnownReleases known;
   for (const Release& release : table.releases()) {
-    const bool all = std::all_of(launch.arguments.begin(), launch.arguments.end(), [&](const GivenArgument& given) {
-      const ArgumentFact* fact = table.find(given.name);
-      return fact == nullptr || table.knows(*fact, release.id);
-    });
+    const bool all =
+        std::ranges::all_of(facts, [&](const ArgumentFact* fact) { return table.knows(*fact, release.id); });
     if (!all) continue;
     if (known.first.empty()) known.first = release.id;
     known.last = release.id;

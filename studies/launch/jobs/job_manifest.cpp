@@ -27,8 +27,8 @@ bool is_job(const YamlNode& document) {
 /// Of one document, as what the row says of its kind.
 class ManifestReader {
  public:
-  ManifestReader(const JobKind& kind, const YamlNode& spec, const std::string& where)
-      : kind_(kind), spec_(spec), where_(where) {}
+  ManifestReader(const JobKind& kind, const YamlNode& spec, const ConfigMaps& maps, const std::string& where)
+      : kind_(kind), spec_(spec), maps_(maps), where_(where) {}
 
   Expected<JobManifest> read() {
     const YamlNode& place = kind_.key.empty() ? spec_ : *spec_.find(kind_.key);
@@ -63,8 +63,15 @@ class ManifestReader {
   }
 
   Expected<void> take_launch(const Pods& pods, JobManifest& job) const {
-    TRY(job.script, script_of_container(*pods.container, where_));
+    TRY(job.script, script_of(pods, job));
     return {};
+  }
+
+  Expected<std::string> script_of(const Pods& pods, JobManifest& job) const {
+    job.untold.clear();
+    const PodVariables variables = maps_.variables(*pods.container, job.untold);
+    job.files = maps_.mounted(pods.spec, *pods.container);
+    return script_of_container(*pods.container, variables, where_);
   }
 
   /// Pods without GPUs beside others train nothing.
@@ -78,7 +85,7 @@ class ManifestReader {
     job.nodes += pods.count, job.gpus_per_node = gpus;
     if (job.gpu_kind.empty()) job.gpu_kind = gpu_kind_of_pod(pods.spec);
     if (!kind_.launcher.empty()) return {};
-    TRY(auto script, script_of_container(*pods.container, where_));
+    TRY(auto script, script_of(pods, job));
     if (const auto run = alike_on_all_nodes(script); job.script.empty()) job.script = std::move(script), run_ = run;
     else if (run != run_)
       return fail(place_in_manifest(where_, *pods.container),
@@ -89,6 +96,7 @@ class ManifestReader {
 
   const JobKind& kind_;
   const YamlNode& spec_;
+  const ConfigMaps& maps_;
   const std::string& where_;
   std::string run_;
 };
@@ -138,7 +146,9 @@ Expected<JobManifest> read_job_manifest(
   if (found == nullptr)
     return fail(where, "no job of Kubernetes that is known", "PyTorchJob, MPIJob, TrainJob, JobSet");
   const JobKind* kind = job_kind_of(*found);
-  return kind == nullptr ? ray_manifest(*found, where) : ManifestReader(*kind, *found->find("spec"), where).read();
+  const ConfigMaps maps(*documents);
+  return kind == nullptr ? ray_manifest(*found, where)
+                         : ManifestReader(*kind, *found->find("spec"), maps, where).read();
 }
 
 Expected<void> put_counts(const JobManifest& job, const std::string& where, calibrate::LaunchLine& line) {

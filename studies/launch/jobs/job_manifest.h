@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "calibrate/import/scripts/launch_line.h"
 #include "model/base/error.h"
@@ -19,6 +20,8 @@ struct JobManifest {
   bool hosts = false;                         ///< one pod starts the ranks of all others
   bool tells = false;                         ///< its controller tells the launcher of nodes and ranks
   std::string gpu_kind;                       ///< "nvidia-h100-80gb" where its nodes are chosen by that
+  std::vector<calibrate::LaunchFile> files;   ///< that its pods find, of ConfigMaps beside it
+  std::vector<std::string> untold;            ///< where variables come from that the file does not have
 };
 
 /// Has it documents, one of them of a kind that is known?

@@ -30,10 +30,8 @@ std::string quoted(std::string_view text) {
   return out + "'";
 }
 
-using Variables = std::vector<std::pair<std::string, std::string>>;
-
 /// $(NAME), which Kubernetes puts in itself before the command starts.
-void put_in(std::string& text, const Variables& variables) {
+void put_in(std::string& text, const PodVariables& variables) {
   for (const auto& [name, value] : variables)
     for (std::size_t at = text.find("$(" + name + ")"); at != text.npos; at = text.find("$(" + name + ")", at)) {
       text.replace(at, name.size() + 3, value);
@@ -41,23 +39,12 @@ void put_in(std::string& text, const Variables& variables) {
     }
 }
 
-/// Values of secrets and fields are not there.
-Variables environment_of(const YamlNode& container) {
-  Variables out;
-  const YamlNode* list = container.find("env");
-  if (list == nullptr) return out;
-  for (const YamlNode& item : list->items)
-    if (const YamlNode* name = item.find("name"), *value = item.find("value"); name != nullptr && value != nullptr)
-      out.emplace_back(name->text, value->text);
-  return out;
-}
-
 struct Words {
   std::vector<std::string> texts;
   std::vector<int> lines;
 };
 
-void add_words(const YamlNode* node, const Variables& variables, Words& out) {
+void add_words(const YamlNode* node, const PodVariables& variables, Words& out) {
   if (node == nullptr) return;
   const auto add = [&](const YamlNode& word) {
     if (word.kind != YamlNode::Kind::scalar) return;
@@ -85,7 +72,7 @@ std::size_t script_of(const Words& words) {
 }
 
 /// What a container runs, below an environment on the first line; each line of it where the manifest has it.
-std::string script_text(const Words& words, const Variables& variables) {
+std::string script_text(const Words& words, const PodVariables& variables) {
   const std::size_t script = script_of(words);
   const bool one = words.texts.size() == 1;
   std::string text;
@@ -104,8 +91,8 @@ std::string script_text(const Words& words, const Variables& variables) {
 
 }  // namespace
 
-Expected<std::string> script_of_container(const YamlNode& container, const std::string& where) {
-  const Variables variables = environment_of(container);
+Expected<std::string> script_of_container(
+    const YamlNode& container, const PodVariables& variables, const std::string& where) {
   Words words;
   add_words(container.find("command"), variables, words);
   add_words(container.find("args"), variables, words);

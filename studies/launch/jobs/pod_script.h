@@ -5,12 +5,14 @@
 
 #include "model/base/error.h"
 #include "model/yaml/yaml.h"
+#include "studies/launch/jobs/config_maps.h"
 
 namespace stepcast::launch {
 
-/// Its environment on the first line, its command and arguments on the lines of the manifest. Error: it runs what its
+/// Its variables on the first line, its command and arguments on the lines of the manifest. Error: it runs what its
 /// image does.
-Expected<std::string> script_of_container(const YamlNode& container, const std::string& where);
+Expected<std::string> script_of_container(
+    const YamlNode& container, const PodVariables& variables, const std::string& where);
 /// Of one text alone.
 std::string script_of_entrypoint(const YamlNode& entrypoint);
 /// What a script says, without the place of its node and lines that only stand for those of the manifest.

@@ -22,14 +22,27 @@ std::ptrdiff_t depth_of(const std::string& name) { return std::count(name.begin(
 
 }  // namespace
 
+LaunchAnswers::LaunchAnswers(const Launch& launch) : launch_(launch), table_(launch.framework->table()) {
+  constexpr std::size_t longest = 512;  // as the table's own rows are looked up
+  for (const GivenArgument& given : launch.arguments)
+    for (std::string_view end = given.name; given.name.size() <= longest; end.remove_prefix(end.find('.') + 1)) {
+      if (auto& list = named_[end]; list.empty() || list.back() != &given) list.push_back(&given);
+      if (end.find('.') == std::string_view::npos) break;
+    }
+}
+
+std::span<const GivenArgument* const> LaunchAnswers::named(std::string_view row) const {
+  const auto found = named_.find(row);
+  return found == named_.end() ? std::span<const GivenArgument* const>() : found->second;
+}
+
 /// By the first row of the table that is given with a value; of nested names that end in it the least nested one (the
 /// model's own before that of one of its parts), and of one name the last.
 const GivenArgument* LaunchAnswers::answering(Asked asked) const {
   for (const ArgumentFact* row : table_.answering(asked)) {
     const GivenArgument* best = nullptr;
-    for (const GivenArgument& given : launch_.arguments)
-      if (names_argument(given.name, row->name) && (best == nullptr || depth_of(given.name) <= depth_of(best->name)))
-        best = &given;
+    for (const GivenArgument* given : named(row->name))
+      if (best == nullptr || depth_of(given->name) <= depth_of(best->name)) best = given;
     if (best != nullptr && !says_none(best->value)) return best;
   }
   return nullptr;
@@ -72,8 +85,7 @@ Error LaunchAnswers::unset_value(const GivenArgument& given) const {
 
 const GivenArgument* LaunchAnswers::find(Asked asked) {
   for (const ArgumentFact* row : table_.answering(asked))
-    for (const GivenArgument& given : launch_.arguments)
-      if (names_argument(given.name, row->name)) used_.insert(given.name);
+    for (const GivenArgument* given : named(row->name)) used_.insert(given->name);
   const GivenArgument* found = answering(asked);
   const bool by_its_end = asked == Asked::tokenizer;  // a file's last part names it, whatever folder it lies in
   if (found != nullptr && !found->unset.empty() && !error_ && !by_its_end) error_ = unset_value(*found);
@@ -91,10 +103,8 @@ std::string LaunchAnswers::name(Asked asked) const {
 }
 
 bool LaunchAnswers::is_given(Asked asked) const {
-  for (const ArgumentFact* row : table_.answering(asked))
-    for (const GivenArgument& given : launch_.arguments)
-      if (names_argument(given.name, row->name)) return true;
-  return false;
+  const auto rows = table_.answering(asked);
+  return std::ranges::any_of(rows, [&](const ArgumentFact* row) { return !named(row->name).empty(); });
 }
 
 std::optional<std::string> LaunchAnswers::text(Asked asked) {

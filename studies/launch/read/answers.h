@@ -3,7 +3,10 @@
 
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "studies/launch/facts/launch.h"
@@ -13,7 +16,7 @@ namespace stepcast::launch {
 
 class LaunchAnswers {
  public:
-  explicit LaunchAnswers(const Launch& launch) : launch_(launch), table_(launch.framework->table()) {}
+  explicit LaunchAnswers(const Launch& launch);
 
   /// The text as given; nothing where it is not said or said to be none.
   std::optional<std::string> text(Asked asked);
@@ -49,6 +52,8 @@ class LaunchAnswers {
 
  private:
   const GivenArgument* find(Asked asked);
+  /// Those that a row's name is the name or the end of, in their order.
+  [[nodiscard]] std::span<const GivenArgument* const> named(std::string_view row) const;
   [[nodiscard]] bool may_matter(const GivenArgument& given) const;
   [[nodiscard]] std::string how_to_define(const GivenArgument& given) const;
   [[nodiscard]] Error unset_value(const GivenArgument& given) const;
@@ -56,6 +61,7 @@ class LaunchAnswers {
 
   const Launch& launch_;
   const ArgumentTable& table_;
+  std::unordered_map<std::string_view, std::vector<const GivenArgument*>> named_;  ///< by each end of their names
   std::set<std::string> used_;
   std::optional<Error> error_;
 };

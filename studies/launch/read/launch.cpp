@@ -1,6 +1,7 @@
 #include "studies/launch/read/launch.h"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -50,6 +51,13 @@ std::string_view first_words(std::string_view text) {
     text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
   }
   return {};
+}
+
+/// "[model]" in front of a line; a shell's "[ -f x ]" has a blank.
+bool has_tables(std::string_view text) {
+  for (std::size_t at = text.find("\n["); at != text.npos; at = text.find("\n[", at + 1))
+    if (at + 2 < text.size() && std::isalpha(static_cast<unsigned char>(text[at + 2])) != 0) return true;
+  return false;
 }
 
 bool is_argument_file(std::string_view first) { return first.size() > 2 && first.starts_with("--") && first[2] != '-'; }
@@ -275,13 +283,30 @@ LaunchAgain launch_again(
   };
 }
 
+/// What a pod runs may be a text of the same file.
+SourcedText with_files_of(const JobManifest& job, const SourcedText& others) {
+  if (job.files.empty()) return others;
+  return [&job, others](const std::string& name) -> std::optional<std::string> {
+    const auto file = std::ranges::find(job.files, name, &LaunchFile::name);
+    if (file != job.files.end()) return file->text;
+    return others ? others(name) : std::nullopt;
+  };
+}
+
 Expected<Launch> launch_of_manifest(
     const std::string& text, const std::string& where, const LaunchSource& source, const LaunchFolders& folders) {
   TRY(const auto job, read_job_manifest(text, where, source.defined));
-  const SourcedText sourced = sourced_from(folders);
+  const SourcedText sourced = with_files_of(job, sourced_from(folders));
   TRY(auto lines, find_launches(job.script, where, source.defined, sourced));
-  for (LaunchLine& line : lines) TRY(put_counts(job, where, line));
+  for (LaunchLine& line : lines) {
+    TRY(put_counts(job, where, line));
+    line.files.insert(line.files.end(), job.files.begin(), job.files.end());
+  }
   TRY(auto launch, launch_of_script(lines, where, source, folders, launch_again(job.script, where, source, sourced)));
+  if (!job.untold.empty())
+    launch.notes.push_back(fmt::format("its pods have variables of {}, which is not in the file: where the launch does "
+                                       "not set these itself, nothing does",
+        fmt::join(job.untold, ", ")));
   if (job.nodes > 0)
     launch.notes.push_back(
         fmt::format("a {} of {} pods that train, with {} GPUs each", job.kind, job.nodes, job.gpus_per_node));
@@ -313,7 +338,8 @@ Expected<Launch> launch_of_text(
   if (!config) return launch_of_script({}, where, source, folders, {});
   auto launch = launch_of_config(text, where, source, folders);
   // Assignments without a launch look like TOML.
-  if (!launch && config_form(text) == ConfigForm::toml && first.find('=') != first.npos && !first.starts_with('['))
+  if (!launch && config_form(text) == ConfigForm::toml && first.find('=') != first.npos && !first.starts_with('[') &&
+      !has_tables(text))
     return launch_of_script({}, where, source, folders, {});
   return launch;
 }

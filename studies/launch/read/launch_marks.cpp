@@ -107,6 +107,17 @@ bool names_training(const LaunchLine& launch) {
       [&](std::string_view part) { return launch.program.find(part) != std::string::npos; });
 }
 
+/// Beside programs that prepare its data: the one that trains and names a configuration.
+void take_only_training(std::vector<const LaunchLine*>& others, std::vector<const LaunchLine*>& telling) {
+  const auto trains = [](const LaunchLine* launch) {
+    return !launch->script && names_training(*launch) && !launch->positional.empty();
+  };
+  if (std::ranges::count_if(others, trains) != 1) return;
+  const auto only = std::ranges::find_if(others, trains);
+  telling.push_back(*only);
+  others.erase(only);
+}
+
 bool same_launch(const LaunchLine& a, const LaunchLine& b) {
   return a.program == b.program && a.arguments == b.arguments && a.unknown == b.unknown && a.gpus() == b.gpus();
 }
@@ -151,6 +162,7 @@ Expected<const LaunchLine*> training_launch(
     others.insert(others.end(), middle, telling.end());
     telling.erase(middle, telling.end());
   }
+  if (telling.empty()) take_only_training(others, telling);
   const auto script =
       std::find_if(others.begin(), others.end(), [](const LaunchLine* launch) { return launch->script; });
   if (telling.empty() && script != others.end())

@@ -56,6 +56,14 @@ std::optional<double> told_gradient_bytes(const LaunchSubject& subject) {
   return (of_megatron ? precision == "fp16" : told.has_value()) ? std::optional(narrow) : std::nullopt;
 }
 
+/// A Trainer's program hands what it has loaded in 16 bits to the optimizer as it is, where neither DeepSpeed nor FSDP
+/// stands between: autocast keeps no copies. Adapters are in 32 bits beside weights that rest (PEFT's
+/// autocast_adapter_dtype), and --zero asks for another run.
+bool trains_short_weights(const LaunchSubject& subject) {
+  return subject.launch.short_weights && subject.out.lora_rank == 0 && *subject.out.run.precision == "bf16" &&
+         !subject.launch.told.contains(FieldId::lora) && !subject.launch.told.contains(FieldId::zero);
+}
+
 }  // namespace
 
 Expected<void> read_optimizer(const LaunchSubject& subject) {
@@ -65,7 +73,8 @@ Expected<void> read_optimizer(const LaunchSubject& subject) {
   // Lightning's "bf16-mixed" and "16-mixed" keep weights in 32 bits, its "bf16-true" and "16-true" nothing
   const bool mixed = ask.text(Asked::precision).value_or("").ends_with("-mixed");
   const std::string& precision = *subject.out.run.precision;
-  const bool all_short = subject.framework.all_in_16_bits && !mixed && (precision == "bf16" || precision == "fp16");
+  const bool half = precision == "bf16" || precision == "fp16";
+  const bool all_short = (subject.framework.all_in_16_bits && !mixed && half) || trains_short_weights(subject);
   if (all_short) {
     subject.out.short_weights = true, subject.out.gradient_bytes = 2, subject.out.optimizer_bytes = adam_bytes / 2;
     subject.note("weights, gradients and states in 16 bits, with no copies in 32");

@@ -2,6 +2,7 @@
 
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -57,6 +58,9 @@ class LaunchExplainer {
     for (const GivenArgument& given : launch_.arguments) explained_.arguments.push_back(explain_argument(given));
     take_forecast();
     explained_.interactions = interactions_of(explained_);
+    if (explained_.scenario)
+      for (std::string& text : other_gpus(launch_, explained_.scenario->machine.row))
+        explained_.interactions.push_back({"other GPUs", {}, std::move(text), false});
     return std::move(explained_);
   }
 

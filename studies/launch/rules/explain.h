@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/base/error.h"
+#include "model/machine/machine.h"
 #include "studies/cli/arguments.h"
 #include "studies/cli/console.h"
 #include "studies/run/forecast.h"
@@ -61,6 +62,9 @@ ExplainedLaunch explain_launch(const Launch& launch, const LaunchHints& hints, c
 /// Interactions and likely mistakes, by rules (interaction_rule.h) over what was given, what it means and what it
 /// costs; also of a launch that cannot be forecast.
 std::vector<Interaction> interactions_of(const ExplainedLaunch& explained);
+
+/// Accelerators that a job asks its scheduler for, or that its environment is for, where the machine has others.
+std::vector<std::string> other_gpus(const Launch& launch, const Machine& machine);
 
 std::string explained_text(const ExplainedLaunch& explained, const Console& console);
 std::string explained_json(const ExplainedLaunch& explained);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "model/machine/gpu_words.h"
 #include "studies/launch/facts/launch_release.h"
 #include "studies/launch/facts/text_if.h"
 #include "studies/launch/read/launch.h"
@@ -36,6 +37,18 @@ std::string one_connection_missing(LaunchView& run) {
 }
 
 }  // namespace
+
+std::vector<std::string> other_gpus(const Launch& launch, const Machine& machine) {
+  std::vector<std::string> doubts;
+  if (names_other_gpu(launch.gpu_kind, machine))
+    doubts.push_back(fmt::format("the job asks for GPUs '{:.40}', and the forecast is for {}: --machine chooses others",
+        launch.gpu_kind, machine.name));
+  std::string_view chip = chip_of_environment(launch.environment);
+  if (chip.empty()) chip = other_vendor(launch.environment, machine);
+  if (!chip.empty())
+    doubts.push_back(fmt::format("its environment is for {}, and the forecast is for {}", chip, machine.name));
+  return doubts;
+}
 
 std::vector<InteractionRule> split_rules_of_launches(LaunchView& run) {
   const std::int64_t ways = bounded_product({run.tp, run.pp, run.cp});

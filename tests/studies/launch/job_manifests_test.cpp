@@ -87,6 +87,35 @@ TEST_F(JobManifests, OtherKindsTellTheirNodesInTheirWay) {
   EXPECT_THAT(scenario(mpi).out, HasSubstr("\"gpus\": 16")) << scenario(mpi).err;
 }
 
+/// A ConfigMap of the same file is mounted as a folder, or is the environment: 2 sequences a pass, on 4 pods of 8 GPUs.
+TEST_F(JobManifests, TextsOfAConfigMapBesideAJobAreRead) {
+  const auto job = [](const std::string& container, const std::string& name = "launch") {
+    std::string all =
+        pytorch_job("command: [bash, /scripts/run.sh]" + container, "command: [bash, /scripts/run.sh]" + container);
+    const std::string volumes = "          volumes: [{name: here, configMap: {name: " + name + "}}]\n";
+    for (std::size_t at = all.find("containers:\n"); at != all.npos;
+         at = all.find("containers:\n", at + 12 + volumes.size()))
+      all.insert(all.rfind('\n', at) + 1, volumes), at += volumes.size();
+    return all;
+  };
+  const std::string mounts = "\n              volumeMounts: [{name: here, mountPath: /scripts/}]",
+                    from = "\n              envFrom: [{configMapRef: {name: settings}}, {secretRef: {name: keys}}]";
+  std::string run = sizes;
+  run.replace(run.find("size 1"), 6, "size $MBS");
+  const std::string map = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: launch}\ndata:\n  run.sh: |\n"
+                          "    torchrun pretrain_gpt.py" +
+                          run +
+                          "\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {MBS: \"2\"}\n";
+  const Ran ran = scenario(job(mounts + from) + map);
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("\"gpus\": 32"), HasSubstr("\"micro_batch\": 2"))) << ran.err;
+  const std::string path = write("job.yaml", job(mounts + from) + map);
+  EXPECT_THAT(run_line("predict --megatron " + path).out, HasSubstr("variables of the secret keys, which is not"));
+  EXPECT_THAT(scenario(job(mounts) + map).err, HasSubstr("nothing sets $MBS"));
+  EXPECT_THAT(scenario(job(mounts + from, "other") + map).err, HasSubstr("it runs run.sh, which is not beside it"));
+  EXPECT_THAT(scenario(job(from) + map).err, HasSubstr("it runs run.sh, which is not beside it"))
+      << "it is not mounted";
+}
+
 TEST_F(JobManifests, CountsThatContradictAreErrors) {
   const auto run = [](const std::string& launcher) {
     return "command: [\"bash\", \"-c\", \"" + launcher + " pretrain_gpt.py" + sizes + "\"]";

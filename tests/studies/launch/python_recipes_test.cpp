@@ -1,4 +1,5 @@
 // Recipes in Python: what NeMo 2's have unless told, what a script sets of one, and what is not followed.
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -83,6 +84,34 @@ TEST(PythonRecipes, WhatLeavesARecipeIsFollowed) {
     EXPECT_THAT(meaning_of(script + end, "run.py"), AllOf(HasSubstr("nemo llama3-8b "), HasSubstr("tp=2"))) << end;
 }
 
+/// NeMo's own first example: 2 nodes of 4 GPUs unless told, of which the executor reads the numbers alone.
+TEST(PythonRecipes, ParametersOfAScriptsFunctionAreAsItHasThem) {
+  const std::string taken = "import nemo_run as run\ndef configure(nodes: int = 2, gpus: int = 4):\n"
+                            "    recipe = llm.llama3_8b.pretrain_recipe(name='x', num_nodes=nodes, "
+                            "num_gpus_per_node=gpus)\n";
+  const auto gpus = [](const std::string& text, std::map<std::string, std::string> defined = {}) {
+    LaunchSource source;
+    source.flag = &launch_flags().front();
+    source.file = "run.py", source.defined = std::move(defined);
+    const auto launch = read_launch_text(text, "run.py", source);
+    const auto reading = launch ? read_meaning(*launch, LaunchHints{}) : tl::unexpected(launch.error());
+    return reading ? reading->request.said().at("gpus").text : to_text(reading.error());
+  };
+  const std::string run = "def main():\n    recipe = configure()\n"
+                          "    executor = local(nodes=recipe.trainer.num_nodes, devices=recipe.trainer.devices)\n"
+                          "    run.run(recipe, executor=executor, name=f'{recipe.log.name}')\n";
+  EXPECT_EQ(gpus(taken + "    return recipe\n" + run), "8");
+  EXPECT_EQ(gpus(taken + "    return recipe\n" + run, {{"nodes", "4"}}), "16");
+  EXPECT_THAT(gpus(taken + "    return recipe\n" + run + "other = configure(nodes=9)\n"), HasSubstr("is not read"));
+  EXPECT_THAT(gpus(taken + "    return recipe\nrun.run(configure(9), executor=local())\n"), Not(testing::StrEq("8")));
+  std::string again = taken;
+  again.insert(again.find("    recipe ="), "    nodes = 9\n");
+  EXPECT_THAT(gpus(again + "    return recipe\n" + run), HasSubstr("nothing sets $nodes"));
+  for (const char* changes : {"    recipe.trainer.num_nodes = count()\n", "    n = recipe.trainer.devices.pop()\n",
+           "    local(recipe.trainer)\n", "    local(recipe.trainer.num_nodes, recipe)\n"})
+    EXPECT_THAT(gpus(taken + changes + "    return recipe\n" + run), Not(testing::StrEq("8"))) << changes;
+}
+
 /// What follows the block in which a recipe is taken belongs to it, and one that a condition takes is not read.
 TEST(PythonRecipes, ARecipeUnderAConditionIsNotRead) {
   const std::string text = "import nemo_run as run\ndef configure():\n    if big:\n"
@@ -90,6 +119,16 @@ TEST(PythonRecipes, ARecipeUnderAConditionIsNotRead) {
                            "    recipe.trainer.strategy = other(4)\n    return recipe\n";
   EXPECT_THAT(meaning_of(text, "run.py"),
       AllOf(HasSubstr("run.py:4: "), HasSubstr("under which condition is not read"), HasSubstr("run.py:5: ")));
+}
+
+/// A list that the recipe was given changes with it, whichever of its names does it.
+TEST(PythonRecipes, AListThatChangesBehindTheRecipeIsSaid) {
+  const std::string given = script + "    mods = ['mlp']\n    recipe.model.config.recompute_modules = mods\n";
+  EXPECT_THAT(meaning_of(given + "    return recipe\n", "run.py"), Not(HasSubstr("is not read")));
+  for (const char* changes :
+      {"    mods.append('moe')\n", "    other = mods\n    other.append('moe')\n", "    mods += ['moe']\n"})
+    EXPECT_THAT(meaning_of(given + changes + "    return recipe\n", "run.py"), HasSubstr("may change a list"))
+        << changes;
 }
 
 /// Of "size = 2" nothing holds behind another value of it.
@@ -122,6 +161,13 @@ TEST(PythonRecipes, BridgesStartFromItsOwnFunctions) {
   EXPECT_THAT(meaning_of(bridge + "    cfg.model.tensor_model_parallel_size = 2\n    return cfg\n", "run.py"),
       AllOf(HasSubstr("megatron-bridge qwen3-8b "), HasSubstr("tp=2"), HasSubstr("micro_batch=2"),
           HasSubstr("global_batch=32"), HasSubstr("sequence=4096"), HasSubstr("gpus=8")));
+  std::string images = bridge;
+  images.replace(images.find("_pretrain_common"), 16, "_sft_common_vlm");
+  EXPECT_THAT(meaning_of(images + "    return cfg\n", "run.py"),
+      AllOf(HasSubstr("micro_batch=2"), HasSubstr("global_batch=32"), HasSubstr("sequence=4096"), HasSubstr("zero=1"),
+          HasSubstr("dp_overlap=off"), Not(HasSubstr("lora="))));
+  images.replace(images.find("_sft_common_vlm"), 15, "_peft_common_vlm");
+  EXPECT_THAT(meaning_of(images + "    return cfg\n", "run.py"), HasSubstr("lora=32"));
   std::string other = bridge;
   other.replace(other.find("_pretrain_common"), 16, "_vision_common");
   EXPECT_THAT(meaning_of(other + "    return cfg\n", "run.py"), HasSubstr("starts from _vision_common"));

@@ -121,6 +121,52 @@ TEST_F(StrangeJobs, SrunTellsItsScriptHowManyNodesItAskedFor) {
       << "the job's";
 }
 
+/// explain says of other GPUs than the machine's what predict warns of.
+TEST_F(StrangeJobs, ExplainNamesGpusOfAnotherKind) {
+  const auto said = [&](const std::string& front) {
+    return run_line(
+        "explain --megatron " +
+        write("run.sh", "#!/bin/bash\n" + front + "torchrun --nproc_per_node 8 pretrain_gpt.py" + sizes + "\n"))
+        .out;
+  };
+  EXPECT_THAT(said("#SBATCH --gpus-per-node=mi250:8\n"), HasSubstr("the job asks for GPUs 'mi250'"));
+  EXPECT_THAT(said("export HCCL_CONNECT_TIMEOUT=600\n"), HasSubstr("its environment is for"));
+  const std::string plain = said("#SBATCH --gpus-per-node=h100:8\n");
+  EXPECT_THAT(plain, testing::Not(testing::AnyOf(HasSubstr("asks for GPUs"), HasSubstr("environment is for"))));
+}
+
+TEST_F(StrangeJobs, TorchtunesOwnConfigurationsAreAskedFor) {
+  EXPECT_THAT(run_line("predict --torchtune -- --config llama3_2/1B_full batch_size=2").err,
+      HasSubstr("torchtune's own configuration llama3_2/1B_full is not read"));
+}
+
+/// A TOML whose first line is a setting is no script.
+TEST_F(StrangeJobs, ATomlThatBeginsWithASettingIsOne) {
+  const Ran ran = predict("--torchtitan", "max_steps = 10\n[model]\nname = \"Qwen/Qwen3-8B\"\n[data]\nseq_len = 4096\n"
+                                          "[optim]\nlr = 1e-5\n");
+  EXPECT_THAT(ran.err, HasSubstr("a configuration of prime-rl"));
+}
+
+/// 2 nodes of 8: the program hands on what stands behind the dashes; programs that prepare its data are passed over.
+TEST_F(StrangeJobs, AProgramMayStartItsLauncherItself) {
+  write("config.yaml", "base_model: Qwen/Qwen3-8B\nsequence_len: 4096\nmicro_batch_size: 1\nbf16: true\n"
+                       "gradient_accumulation_steps: 2\nsample_packing: true\n");
+  const std::string nodes = "--nnodes=2 --nproc-per-node=8 ";
+  for (const std::string& run : {"axolotl train config.yaml --launcher torchrun -- " + nodes + "\n",
+           "F=config.yaml\naxolotl preprocess $F\npython3 move_output.py $F\ntorchrun " + nodes +
+               "-m axolotl.cli.train $F\n"}) {
+    const Ran ran = predict("--axolotl", run, "--print-scenario");
+    EXPECT_THAT(ran.out, testing::AllOf(HasSubstr("\"gpus\": 16"), HasSubstr("\"global_batch\": 32")))
+        << run << ran.err;
+  }
+  write("stage.yaml", "model:\n  model_config:\n    hidden_size: 256\n    intermediate_size: 512\n"
+                      "    num_attention_heads: 4\n    num_hidden_layers: 2\n    num_key_value_heads: 4\n"
+                      "    vocab_size: 512\nparallelism:\n  dp: 8\n  pp: 1\n  tp: 1\ntokens:\n"
+                      "  batch_accumulation_per_replica: 1\n  micro_batch_size: 1\n  sequence_length: 64\n");
+  const Ran nanotron = predict("--nanotron", "torchrun --nproc_per_node=8 run_train.py --config-file stage.yaml\n");
+  EXPECT_EQ(nanotron.code, 0) << nanotron.err;
+}
+
 TEST_F(StrangeJobs, HostsOfAFileCountBesideTheGpusOfEach) {
   const std::string run = "deepspeed --hostfile hosts --num_gpus 4 pretrain_gpt.py" + sizes + " --zero-stage 1\n";
   const Ran missing = predict("--megatron", run);

@@ -307,7 +307,8 @@ TEST_F(StrangersLaunch, ScriptsThatAScriptWritesRunWhereTheyAreNamed) {
       {"echo \"" + program + "\" > worker.sh\n", "cat > worker.sh <<EOM\n" + program + "\nEOM\n",
           "echo 'set -e' > worker.sh\necho '" + program + "' >> worker.sh\n",
           "CMD=$(cat <<EOM\n" + program + "\nEOM\n)\necho \"$CMD\" > worker.sh\n",
-          "tee -a worker.sh <<EOM\n" + program + "\nEOM\n"}) {
+          "tee -a worker.sh <<EOM\n" + program + "\nEOM\n",
+          "echo 'set -e' > worker.sh\ntee --append worker.sh <<EOM\n" + program + "\nEOM\n"}) {
     const Ran ran = predict("--megatron", written + starts);
     EXPECT_EQ(ran.code, 0) << written << ran.err;
     EXPECT_THAT(ran.out, HasSubstr("16 x NVIDIA")) << written;

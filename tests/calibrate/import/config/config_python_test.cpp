@@ -268,6 +268,27 @@ TEST(ConfigPython, PythonsOwnWordsAreDefined) {
       "def f() -> ConfigContainer:\n    cfg = _base()\n    if " + nots + "a:\n        return cfg\n", "c.py", "f"));
 }
 
+/// A list changes in place: what is known of it ends there, and one with two names would change under both.
+TEST(ConfigPython, ListsThatChangeAreNotKept) {
+  const auto end = [](const std::string& lines) {
+    return "def f() -> ConfigContainer:\n    cfg = _base()\n    mods = [\"a\"]\n" + lines + "    return cfg\n";
+  };
+  const auto last = [&](const std::string& lines) { return read_function(end(lines), "f").back(); };
+  EXPECT_EQ(last("    cfg.m = mods\n"), "m=[\"a\"]");
+  EXPECT_EQ(last("    print(mods)\n    n = len(mods)\n    k = mods.index(\"a\")\n    cfg.m = mods\n"), "m=[\"a\"]");
+  for (const char* changes : {"mods.append(\"b\")", "extend(mods)", "x = mods.pop()", "mods[0] = \"b\""})
+    EXPECT_THAT(last(std::string("    ") + changes + "\n    cfg.m = mods\n"), testing::EndsWith("(computed)"))
+        << changes;
+  for (const char* shares : {"other = mods\n    other.append(\"b\")", "cfg.m = mods\n    mods.append(\"b\")",
+           "cfg.m = mods\n    mods[0] = \"b\"", "cfg.m = mods\n    x = mods.pop()", "cfg.m = mods\n    extend(mods)",
+           "cfg.m = mods\n    other = cfg.m\n    other.append(\"b\")", "cfg.m = M(x=mods)\n    mods.append(\"b\")"})
+    EXPECT_THAT(refusal_of_python("    cfg = _base()\n    mods = [\"a\"]\n    " + std::string(shares) +
+                                  "\n    cfg.m = mods\n    return cfg\n"),
+        HasSubstr("more than literal values"))
+        << shares;
+  EXPECT_EQ(last("    cfg.m = mods\n    mods = [\"b\"]\n    mods.append(\"c\")\n"), "m=[\"a\"]") << "another list";
+}
+
 /// 8 functions that each call the next one 12 times, 430 million calls in all, are read once each; values are bounded
 /// in depth, and in how often one is used: 20 lines that double one.
 TEST(ConfigPython, TheWorkIsBounded) {
