@@ -163,7 +163,6 @@ Expected<void> Lowering::check_servable() const {
   };
   TRY(lacks(!spec_.causal || spec_.vocab == 0, "no words to say"));
   TRY(lacks(!spec_.encoders.empty(), "an encoder"));
-  TRY(lacks(reads_beside_stream(spec_), "layers that read what others embedded or made of keys"));
   return {};
 }
 

@@ -12,7 +12,7 @@ void Lowering::count_cache() {
     for (const BlockRun& run : chunk.runs) add_cache(run, out_.caches[static_cast<std::size_t>(chunk.stage)]);
 }
 
-// A window's keys are kept as far as it reaches.
+// A window's keys are kept as far as it reaches; those that another layer lends are kept there.
 void Lowering::add_cache(const BlockRun& run, std::vector<CacheLine>& lines) const {
   const auto layers = static_cast<double>(run.count);
   const auto add = [&](const CacheLine& line) {
@@ -22,8 +22,12 @@ void Lowering::add_cache(const BlockRun& run, std::vector<CacheLine>& lines) con
     same->bytes_per_position += line.bytes_per_position;
     same->bytes_per_sequence += line.bytes_per_sequence;
   };
+  const std::vector<Operator>& operators = network_->blocks[run.block].operators;
   for (const Copy& copy : placed_->blocks[run.block].copies) {
     if (copy.parent >= 0 || network_->tensors[copy.tensor].role != TensorRole::cache) continue;
+    const bool own =
+        std::ranges::any_of(operators, [&](const Operator& op) { return op.output.tensor == copy.tensor; });
+    if (!own) continue;
     const auto positions = static_cast<double>(network_->dims[network_->find_dim("t")].extent * plan_.micro_batch);
     add({layers * copy.bytes / positions, reach_of(network_->blocks[run.block], copy.tensor), 0});
   }

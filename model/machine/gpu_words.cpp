@@ -38,14 +38,15 @@ struct ChipWord {
   std::string_view part, chip;
 };
 constexpr std::string_view tpus = "TPUs", neuron = "Neuron cores", gaudi = "Gaudi", ascend = "Ascend NPUs",
-                           intel = "Intel's GPUs", host = "the host's processors", slices = "slices of GPUs (MIG)";
-// Resources: device plugins of Google, AWS, Habana, Huawei and Intel; images: vllm-project and its hardware plugins.
-// "google-tpu-v5e-2x2:4" is a resource profile of KubeAI, "H100_40GB" an accelerator of Baseten.
+                           intel = "Intel's GPUs", atom = "Rebellions' chips", rngd = "Furiosa's chips",
+                           host = "the host's processors", slices = "slices of GPUs (MIG)";
+// Resources: device plugins of Google, AWS, Habana, Huawei, Intel, Rebellions and Furiosa; images: vllm-project and its
+// hardware plugins. "google-tpu-v5e-2x2:4" is a resource profile of KubeAI, "H100_40GB" an accelerator of Baseten.
 constexpr ChipWord chip_words[] = {{"google.com/tpu", tpus}, {"vllm-tpu", tpus}, {"google-tpu", tpus},
     {"aws.amazon.com/neuron", neuron}, {"vllm-neuron", neuron}, {"habana.ai/gaudi", gaudi}, {"vllm-gaudi", gaudi},
     {"vllm-hpu", gaudi}, {"huawei.com/ascend", ascend}, {"vllm-ascend", ascend}, {"gpu.intel.com/", intel},
     {"vllm-xpu", intel}, {"vllm-cpu", host}, {"vllm-openai-cpu", host}, {"nvidia.com/mig-", slices},
-    {"h100_40gb", slices}};
+    {"h100_40gb", slices}, {"rebellions.ai/", atom}, {"vllm-rbln", atom}, {"furiosa.ai/", rngd}, {"furiosa-llm", rngd}};
 constexpr ChipWord variable_words[] = {{"HCCL_", ascend}, {"ASCEND_", ascend}, {"PYTORCH_NPU_", ascend},
     {"VLLM_ASCEND_", ascend}, {"NEURON_", neuron}, {"HABANA_", gaudi}, {"PT_HPU_", gaudi}, {"VLLM_XLA_", tpus},
     {"TPU_", tpus}, {"VLLM_CPU_", host}};

@@ -165,7 +165,18 @@ TEST(HfNetwork, LayersTakeOverKeysAndHaveInputs) {
   EXPECT_EQ(run_line(line).code, 0) << run_line(line).err;
   EXPECT_EQ(run_line(line + " --zero 3 --recompute full").code, 0);
   EXPECT_THAT(run_line(line + " --pp 2").err, HasSubstr("what others embedded or made of keys"));
-  EXPECT_THAT(run_line("infer " + file + " --prompt 512").err, HasSubstr("what others embedded or made of keys"));
+  // keys and values of two layers are kept: 2 x 32 and 2 x 64 numbers of two bytes; the other two read them
+  const auto decode = run_line("infer " + file + " --machine dgx-h100 --gpus 1 --phase decode --context 256 --json");
+  ASSERT_EQ(decode.code, 0) << decode.err;
+  const auto iteration = nlohmann::json::parse(decode.out);
+  EXPECT_EQ(iteration.at("memory").at("cache_bytes_per_position"), 2 * 2 * (32 + 64));
+  int attended = 0, kept = 0;
+  for (const auto& part : iteration.at("parts")) {
+    if (part.at("label") == "attn.core") attended += part.at("calls").get<int>();
+    if (part.at("label") == "attn.cache") kept += part.at("calls").get<int>();
+  }
+  EXPECT_EQ(attended, 4);
+  EXPECT_EQ(kept, 2);
   write(4, 16);
   EXPECT_THAT(run_line("show network " + file).err, HasSubstr("num_kv_shared_layers"));
 }

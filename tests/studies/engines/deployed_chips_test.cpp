@@ -40,6 +40,8 @@ TEST(DeployedChips, EnginesOnOtherChipsAreRefused) {
       {std::array{"vllm/vllm-openai:v1", "google.com/tpu", "TPUs"}, std::array{"vllm/vllm-tpu:v1", "cpu", "TPUs"},
           std::array{"vllm/vllm-openai:v1", "aws.amazon.com/neuron", "Neuron cores"},
           std::array{"vllm/vllm-openai-cpu:v1", "cpu", "the host's processors"},
+          std::array{"rebellions/vllm-rbln:v1", "cpu", "Rebellions' chips"},
+          std::array{"vllm/vllm-openai:v1", "furiosa.ai/rngd", "Furiosa's chips"},
           std::array{"vllm/vllm-openai:v1", "nvidia.com/mig-3g.40gb", "slices of GPUs (MIG)"}}) {
     const Ran ran = infer("pod.yaml", pod(image, resource, ""));
     EXPECT_EQ(ran.code, 2) << image << resource;

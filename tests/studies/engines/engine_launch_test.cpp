@@ -98,6 +98,18 @@ TEST(EngineLaunch, HabitsOfReleasesAreSaid) {
       "fp8-ds-mla");
 }
 
+/// vLLM keeps an fp8 cache of picked latents in a layout of its own; what a user says of it stands.
+TEST(EngineLaunch, PickedLatentsHaveALayoutOfTheirOwn) {
+  const auto kept = [](const std::string& line, const Told& told = {}) {
+    return read(line, told).asked.flags.at("--kv");
+  };
+  const std::string picks = "vllm serve deepseek-ai/DeepSeek-V3.2 -tp 8", narrow = " --kv-cache-dtype fp8";
+  EXPECT_EQ(kept(picks + narrow), "fp8-ds-mla");
+  EXPECT_EQ(kept(picks), "bf16");
+  EXPECT_EQ(kept(picks + narrow, {{"--kv", "fp8"}}), "fp8");
+  EXPECT_EQ(kept("vllm serve deepseek-ai/DeepSeek-V3 -tp 8" + narrow), "fp8");
+}
+
 /// Nodes of a cluster of KubeRay start Ray by a variable that its operator sets.
 TEST(EngineLaunch, RayIsStartedBesideIt) {
   const auto got = read("eval \"$KUBERAY_GEN_RAY_START_CMD --block\" &\nsleep 2\n"
