@@ -31,7 +31,7 @@ void add_weights(const FuseContext& c, ProgramBlock& out) {
     const double master = tensor.bytes_per_element >= 4 ? 0 : c.stack.master_bytes;
     const auto add = [&](const char* what, BufferKind kind, double bytes) {
       Buffer buffer;
-      buffer.label = tensor.name + what;
+      buffer.label = c.label([&] { return tensor.name + what; });
       buffer.kind = kind;
       buffer.bytes = Bytes(bytes * share);
       out.buffers.push_back(std::move(buffer));
@@ -127,7 +127,7 @@ void add_narrow_weights(const FuseContext& c, ProgramBlock& out) {
       for (const WeightChain& chain : c.placed.chains) {
         if (chain.tensor != input.tensor || !(chain.home == placement_of(input, c.splits[o], c.mesh, false))) continue;
         Buffer buffer;
-        buffer.label = c.network.tensors[input.tensor].name + " cast";
+        buffer.label = c.label([&] { return c.network.tensors[input.tensor].name + " cast"; });
         buffer.kind = BufferKind::weight;
         buffer.bytes = Bytes(copies * chain.home_elements * c.narrow_bytes);
         out.buffers.push_back(std::move(buffer));
@@ -191,8 +191,10 @@ void add_saved(const FuseContext& c, const ListPlaces& forward, const ListPlaces
   for (const SavedCopy& saved : c.placed.saved) {
     if (saved.copy >= 0 && c.stack.gates_in_experts && is_combined(c, c.placed.copies[saved.copy].tensor)) continue;
     Buffer buffer;
-    buffer.label = saved.copy >= 0 ? c.network.tensors[c.placed.copies[saved.copy].tensor].name
-                                   : c.block.operators[saved.op].name + " side";
+    buffer.label = c.label([&] {
+      return saved.copy >= 0 ? c.network.tensors[c.placed.copies[saved.copy].tensor].name
+                             : c.block.operators[saved.op].name + " side";
+    });
     buffer.kind = BufferKind::saved;
     buffer.count = Count::per_micro_batch;
     buffer.bytes = Bytes(saved.bytes);
@@ -215,7 +217,7 @@ void add_saved(const FuseContext& c, const ListPlaces& forward, const ListPlaces
 void add_gathered(const FuseContext& c, ProgramBlock& out) {
   const auto add = [&](int copy, Count count) {
     Buffer buffer;
-    buffer.label = c.network.tensors[c.placed.copies[copy].tensor].name + " gathered";
+    buffer.label = c.label([&] { return c.network.tensors[c.placed.copies[copy].tensor].name + " gathered"; });
     buffer.kind = BufferKind::gathered_weight;
     buffer.count = count;
     buffer.bytes = Bytes(c.placed.copies[copy].bytes);
@@ -242,7 +244,8 @@ void add_loans(const FuseContext& c, ProgramBlock& out) {
       if (held < 0) continue;
       const Copy& copy = c.placed.copies[held];
       Buffer buffer;
-      buffer.label = c.network.tensors[copy.tensor].name + (held == loan.value ? "" : " gradient");
+      buffer.label =
+          c.label([&] { return c.network.tensors[copy.tensor].name + (held == loan.value ? "" : " gradient"); });
       buffer.kind = BufferKind::saved;
       buffer.count = Count::per_micro_batch;
       buffer.bytes = Bytes(copy.bytes);
@@ -278,7 +281,7 @@ void add_transient(const FuseContext& c, const ListPlaces& places, Count count, 
     const int at = static_cast<int>(i);
     if (is_summed(c, at)) continue;
     Buffer buffer;
-    buffer.label = (copy.gradient ? "d" : "") + c.network.tensors[copy.tensor].name;
+    buffer.label = c.label([&] { return (copy.gradient ? "d" : "") + c.network.tensors[copy.tensor].name; });
     buffer.kind = copy.parent >= 0 ? BufferKind::message : BufferKind::temporary;
     buffer.count = count;
     buffer.bytes =

@@ -252,7 +252,7 @@ class ListBuilder {
       return;
     }
     KernelWork work;
-    work.label = c_.network.tensors[c_.placed.copies[written].tensor].name + " sum";
+    work.label = c_.label([&] { return c_.network.tensors[c_.placed.copies[written].tensor].name + " sum"; });
     work.pass = item.pass;
     work.bytes = Bytes(c_.placed.copies[written].bytes * static_cast<double>(sources.size() + 1));
     for (const int source : sources)  // what an adapter adds is added outside of the stack's modules

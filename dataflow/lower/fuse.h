@@ -2,6 +2,7 @@
 // become buffers with lifetimes.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "dataflow/place/block.h"
@@ -29,6 +30,11 @@ struct FuseContext {
   double narrow_bytes = 0;
   bool step_alone = false;     ///< PlacingOptions::step_alone
   bool kernels_alone = false;  ///< kernels and moves, without buffers and model FLOPs
+  /// No price asks for names. What blocks share by its name has it in any case.
+  bool labelled = true;
+  template <typename Make> [[nodiscard]] std::string label(Make make) const {
+    return labelled ? make() : std::string();
+  }
 };
 
 ProgramBlock fuse(const FuseContext& context);

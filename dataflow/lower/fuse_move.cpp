@@ -42,12 +42,20 @@ JoinedRows joined_rows(const FuseContext& c, const Copy& copy) {
   return {local_elements(c.network, copy.tensor, copy.place, c.mesh) / width, width};
 }
 
+/// Weights move in buckets: the label is that of the bucket.
+std::string label_of(const PlacedItem& item, const Copy& from, const std::string& tensor) {
+  std::string label;
+  if (item.cargo == Cargo::weight || item.cargo == Cargo::gradient) label = from.gradient ? "gradients" : "weights";
+  else label.append(from.gradient ? "d" : "").append(tensor);
+  return label.append(" ").append(to_text(item.move));
+}
+
 }  // namespace
 
 Move make_maxima_move(const FuseContext& c, const PlacedItem& item) {
   Move move = make_move(c, item);
   const Copy& from = c.placed.copies[item.reads.front()];
-  move.label = c.network.tensors[from.tensor].name + ".max " + to_text(MoveKind::all_reduce);
+  move.label = c.label([&] { return c.network.tensors[from.tensor].name + ".max " + to_text(MoveKind::all_reduce); });
   move.kind = MoveKind::all_reduce;
   move.received = Bytes(item.maxima_received);
   move.local_before = move.local_after = Bytes(JoinedRows::fp32 * joined_rows(c, from).rows);
@@ -57,7 +65,7 @@ Move make_maxima_move(const FuseContext& c, const PlacedItem& item) {
 KernelWork make_joining_work(const FuseContext& c, const PlacedItem& item) {
   const Copy &from = c.placed.copies[item.reads.front()], &to = c.placed.copies[item.writes.front()];
   KernelWork work;
-  work.label = c.network.tensors[from.tensor].name + " joined";
+  work.label = c.label([&] { return c.network.tensors[from.tensor].name + " joined"; });
   work.pass = item.pass;
   const auto element = c.network.tensors[from.tensor].bytes_per_element;
   work.element_bytes = element;
@@ -74,11 +82,7 @@ Move make_move(const FuseContext& c, const PlacedItem& item) {
   const Copy &from = c.placed.copies[item.reads.front()], &to = c.placed.copies[item.writes.front()];
   const std::string& tensor = c.network.tensors[from.tensor].name;
   Move move;
-  const bool weight = item.cargo == Cargo::weight || item.cargo == Cargo::gradient;
-  // Weights move in buckets: the label is that of the bucket.
-  if (weight) move.label = from.gradient ? "gradients" : "weights";
-  else move.label.append(from.gradient ? "d" : "").append(tensor);
-  move.label.append(" ").append(to_text(item.move));
+  move.label = c.label([&] { return label_of(item, from, tensor); });
   move.kind = item.move;
   move.pass = item.pass;
   move.when = item.when;

@@ -37,6 +37,7 @@ Expected<Program> lower(const NetworkSpec& spec, const Plan& plan, const Stack& 
 /// those.
 Expected<Program> lower_step(const NetworkSpec& spec, const Plan& plan, const Stack& stack, BuiltNetworks& built);
 /// The same without what happens once per step, what stays for all of it, and notes: what a micro-batch does and holds.
+/// Neither has names of works, moves and buffers, which no price asks for.
 Expected<Program> lower_passes(const NetworkSpec& spec, const Plan& plan, const Stack& stack, BuiltNetworks& built);
 Expected<Explanation> explain(const NetworkSpec& spec, const Plan& plan, const Stack& stack);
 

@@ -26,7 +26,7 @@ double narrow_bytes(Precision precision) {
 ProgramBlock Lowering::lowered(std::size_t b, const PlacedBlock& placed, const std::vector<char>& counted) {
   return fuse({*network_, network_->blocks[b], placed, placed_->splits[b], placed_->mesh, stack_, parsed_->statements,
       out_.groups, explain_, counted, blocks_reading_, spec_.experts, narrow_bytes(plan_.precision), step_alone_,
-      kernels_alone_});
+      kernels_alone_, !step_alone_ && !passes_alone_});
 }
 
 void Lowering::count_readers() {

@@ -26,6 +26,7 @@ Expected<std::shared_ptr<PlacedNetwork>> PlacedNetworks::of(const std::shared_pt
   TRY(auto placed, place(*network, meshes, plan.statements, gpus, options));
   auto made = std::make_shared<PlacedNetwork>(std::move(placed));
   Known kept{network, meshes, plan.statements, gpus, options, made};
+  known_.reserve(most_);
   if (known_.size() < most_) known_.push_back(std::move(kept));
   else if (most_ > 0) known_[std::exchange(oldest_, (oldest_ + 1) % most_)] = std::move(kept);
   return made;

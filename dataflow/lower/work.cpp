@@ -26,7 +26,7 @@ void set_adapter_calls(const FuseContext& c, const Operator& op, KernelWork& wor
 KernelWork blank_work(const FuseContext& c, const PlacedItem& item) {
   const Operator& op = c.block.operators[item.op];
   KernelWork work;
-  work.label = (op.kernel.empty() ? op.name : op.kernel) + suffix(item);
+  work.label = c.label([&] { return (op.kernel.empty() ? op.name : op.kernel) + suffix(item); });
   work.pass = item.pass;
   work.keeps_width = keeps_width(op) && !(c.stack.narrow_head && has_tag(op, "head"));
   if (has_tag(op, "expert")) work.imbalance = c.experts.imbalance;

@@ -111,7 +111,7 @@ void add_accumulations(const FuseContext& c, std::size_t first, std::vector<Kern
   for (std::size_t w = first, end = works.size(); w < end; ++w) {
     if (works[w].pass != Pass::weight_grad || works[w].kernel != KernelClass::gemm) continue;
     KernelWork added;
-    added.label = works[w].label + " added";
+    added.label = c.label([&] { return works[w].label + " added"; });
     added.pass = Pass::weight_grad;
     added.element_bytes = works[w].element_bytes;
     added.bytes =
@@ -140,7 +140,7 @@ void add_weight_casts(
   }
   if (bytes == 0) return;
   KernelWork cast;
-  cast.label = works.back().label + " cast";
+  cast.label = c.label([&] { return works.back().label + " cast"; });
   cast.pass = works.back().pass;
   cast.routed = works.back().routed;
   cast.bytes = Bytes(bytes);

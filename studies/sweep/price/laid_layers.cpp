@@ -91,9 +91,9 @@ std::shared_ptr<const Program> SharedBlocks::block_program(const Digits& digits)
 Expected<LayerCounts> SharedBlocks::balanced(const Digits& digits) {
   constexpr std::size_t most_remembered = 1 << 16;
   const SplitWishes wished = points_->wishes(digits);
-  TRY(const auto nearly_even, points_->split(digits, wished));
-  const Digits key = balanced_key(digits, nearly_even);
+  const Digits key = balanced_key(digits, split_of(wished, points_->network(), points_->stack()));
   if (const auto known = balanced_.find(key); known != balanced_.end()) return known->second;
+  TRY(const auto nearly_even, points_->split(digits, wished));
   TRY(auto layers, layers_by_price(digits, wished, nearly_even));
   // Only a split that could be even is weighed against it, by whole steps.
   if (points_->network().layers % (nearly_even.pp * nearly_even.chunks) == 0) {

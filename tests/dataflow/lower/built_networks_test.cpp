@@ -40,7 +40,7 @@ TEST(BuiltNetworks, ForgottenOnesAreBuiltAgain) {
 TEST(PlacedNetworks, AreSharedByPlansThatPlaceAlike) {
   const NetworkSpec& spec = built_in().networks.front();
   const auto network =
-      std::make_shared<const Network>(build_network(spec, {.sequences = 1, .positions = 512}, AttentionForm::fused));
+      std::make_shared<const Network>(build_network(spec, {.sequences = 4, .positions = 512}, AttentionForm::fused));
   PlacedNetworks placed(2);
   const auto of = [&](const std::string& aliases, const std::string& schedule) {
     Plan plan;

@@ -155,18 +155,20 @@ TEST(SpacePoints, StepProgramsAreWholeOnesWithoutMicroBatches) {
   EXPECT_TRUE(sanitized || shared > 0);
 }
 
-/// All that a micro-batch does and holds.
+/// All that a micro-batch does and holds, but for names that nothing is shared by.
 std::string of_a_micro_batch(const Program& program) {
   std::string text;
   for (const ProgramBlock& block : program.blocks) {
     text += fmt::format("{} {}\n", block.name, told(program, block.moves));
     for (const KernelWork& work : block.works)
-      text += fmt::format("{} {} {} {} {}; ", work.label, work.flops.value(), work.bytes.value(), work.m, work.batch);
+      text += fmt::format("{} {} {} {} {} {}; ", static_cast<int>(work.kernel), static_cast<int>(work.pass),
+          work.flops.value(), work.bytes.value(), work.m, work.batch);
     for (const auto* items : {&block.forward, &block.backward})
       for (const Item& item : *items) text += fmt::format("{} {} {}; ", item.is_move, item.index, item.after.size());
     for (const Buffer& buffer : block.buffers)
       if (buffer.count != Count::persistent)
-        text += fmt::format("{} {} {} {}; ", buffer.label, buffer.bytes.value(), buffer.born, buffer.dies);
+        text += fmt::format("{} {} {} {} {}; ", static_cast<int>(buffer.kind),
+            buffer.count == Count::shared ? buffer.label : "", buffer.bytes.value(), buffer.born, buffer.dies);
   }
   return text;
 }
