@@ -1,5 +1,8 @@
 // Rules about what lies where: optimizer states and their overlap, ZeRO, FSDP, offload, recomputation. Refusals of
 // Megatron are those of validate_args (megatron/training/arguments.py, main of 2026-08) unless another file is named.
+#include <algorithm>
+#include <cctype>
+
 #include <fmt/format.h>
 
 #include "model/base/quantity_text.h"
@@ -72,7 +75,11 @@ std::string selective_under_fused(LaunchView& run) {
   if (run.scenario->stack.row.attention != AttentionForm::fused) return {};
   const auto modules = run.ask.text(Asked::recompute_modules);
   if (modules && modules->find("core_attn") == modules->npos) return {};
-  return "selective recomputation saves little: the fused attention kernel keeps no scores that could be dropped";
+  std::string others = modules.value_or("");
+  if (const std::size_t at = others.find("core_attn"); at != others.npos) others.erase(at, 9);
+  const bool alone = std::ranges::none_of(others, [](char c) { return std::isalpha(static_cast<unsigned char>(c)); });
+  return fmt::format("{} saves little: the fused attention kernel keeps no scores that could be dropped",
+      alone ? "selective recomputation" : "core_attn among the modules that run again");
 }
 
 const ArgumentEffect* recompute_effect(const LaunchView& run) {
