@@ -157,7 +157,9 @@ Expected<void> spread_json(SaidArguments& said) {
   for (GivenArgument& given : said.all) {
     // "{{ .Values.tp }}" of a chart's template is filled in elsewhere
     if (stripped(given.value).starts_with("{{") && given.unset.empty()) given.unset.push_back(given.value);
-    if (!stripped(given.value).starts_with('{') || !given.unset.empty()) {
+    // "{% for ... %}" is how a talk becomes a prompt (--chat-template)
+    const bool object = stripped(given.value).starts_with('{') && !stripped(given.value).starts_with("{%");
+    if (!object || !given.unset.empty()) {
       spread.push_back(std::move(given));
       continue;
     }

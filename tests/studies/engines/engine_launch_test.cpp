@@ -110,6 +110,13 @@ TEST(EngineLaunch, PickedLatentsHaveALayoutOfTheirOwn) {
   EXPECT_EQ(kept("vllm serve deepseek-ai/DeepSeek-V3 -tp 8" + narrow), "fp8");
 }
 
+/// A template of talks may stand in the line itself; it begins like an object.
+TEST(EngineLaunch, TemplatesOfTalksAreNoObjects) {
+  const std::string line = "vllm serve Qwen/Qwen3-32B -tp 2 --chat-template ";
+  EXPECT_EQ(read(line + "'{% for m in messages %}{{ m }}{% endfor %}'").error, "");
+  EXPECT_THAT(read(line + "'{for m in messages}'").error, HasSubstr("--chat-template"));
+}
+
 /// Nodes of a cluster of KubeRay start Ray by a variable that its operator sets.
 TEST(EngineLaunch, RayIsStartedBesideIt) {
   const auto got = read("eval \"$KUBERAY_GEN_RAY_START_CMD --block\" &\nsleep 2\n"
