@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <type_traits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -34,15 +35,16 @@ constexpr std::size_t most_fitted = 3;
 
 constexpr std::array<std::int64_t, 4> activation_ranks{1, 2, 4, 8};
 
+template <auto member> using FigureOf = std::remove_cvref_t<decltype(std::declval<Engine::Tuning>().*member)>;
 template <auto member> double figure(const Engine::Tuning& tuning) {
-  if constexpr (std::is_same_v<std::remove_cvref_t<decltype(tuning.*member)>, double>) return tuning.*member;
+  if constexpr (std::is_same_v<FigureOf<member>, double>) return tuning.*member;
   else return (tuning.*member).value();
 }
 template <auto member> void put_figure(Engine::Tuning& tuning, double value) {
-  tuning.*member = std::remove_cvref_t<decltype(tuning.*member)>(value);
+  tuning.*member = FigureOf<member>(value);
 }
 template <auto member> constexpr TuningFigure figure_row(std::string_view name, double low, double high) {
-  return {name, low, high, figure<member>, put_figure<member>};
+  return {name, low, high, std::is_same_v<FigureOf<member>, Seconds>, figure<member>, put_figure<member>};
 }
 
 constexpr auto tuning_members = [](auto& file, auto& tuning) {
@@ -52,6 +54,8 @@ constexpr auto tuning_members = [](auto& file, auto& tuning) {
   file.read("kernels", tuning.kernels, NumberRange{0.1, 20});
   file.unless(1.0, "products", tuning.products, NumberRange{0.1, 100});
   file.unless(1.0, "experts", tuning.experts, NumberRange{0.1, 20});
+  file.rare("expert_start", tuning.expert_start, Zero::allowed);
+  file.rare("fp8_cache_rate", tuning.fp8_cache_rate, NumberRange{0.05, 1});
   file.rare("keys_read_again", tuning.keys_read_again, NumberRange{0, 1});
   file.unless(1.0, "beyond_profiled", tuning.beyond_profiled, NumberRange{0.1, 20});
   file.read("host_per_launch", tuning.host_per_launch, Zero::allowed);
@@ -73,8 +77,8 @@ constexpr auto read_tunings = [](JsonObject& file, std::vector<Engine::Tuning>& 
         fmt::format("at most {}: more would fit what iterations do not show", most_fitted));
     for (const std::string& name : tuning.fitted)
       row.require(find_figure(name) != nullptr, "fitted", fmt::format("no figure '{:.40}' of a tuning", name),
-          "kernels, products, experts, keys_read_again, beyond_profiled, host_per_launch, host_per_iteration, "
-          "host_per_sequence");
+          "kernels, products, experts, expert_start, keys_read_again, beyond_profiled, host_per_launch, "
+          "host_per_iteration, host_per_sequence");
   }
   const bool others =
       std::ranges::any_of(tunings, [](const auto& row) { return row.architecture.empty() && row.products_in.empty(); });
@@ -143,6 +147,7 @@ std::span<const TuningFigure> tuning_figures() {
   using Tuning = Engine::Tuning;
   static constexpr TuningFigure rows[] = {figure_row<&Tuning::kernels>("kernels", 0.4, 4),
       figure_row<&Tuning::products>("products", 0.5, 20), figure_row<&Tuning::experts>("experts", 0.3, 5),
+      figure_row<&Tuning::expert_start>("expert_start", 1e-7, 1e-4),
       figure_row<&Tuning::keys_read_again>("keys_read_again", 1e-3, 1),
       figure_row<&Tuning::beyond_profiled>("beyond_profiled", 0.9, 5),
       figure_row<&Tuning::host_per_launch>("host_per_launch", 1e-7, 1e-4),

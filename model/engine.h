@@ -62,8 +62,13 @@ struct Engine {
     double products = 1;  ///< of products, the time of their FLOPs over the law's, beside that
     /// of experts' products, their time over the law's, beside both: grouped kernels of engines differ by a factor of 2
     double experts = 1;
+    /// of each call of experts' products, what stands in front of them: sorting rows by their experts, kernels that
+    /// dequantise and begin late
+    Seconds expert_start;
     /// of the keys that kernels of 2023 and 2024 read for each query head by itself, the share that no cache holds
     double keys_read_again = 0;
+    /// of the memory's rate, the most at which a cache in fp8 is read by kernels that dequantise it; 0: as `cache_rate`
+    double fp8_cache_rate = 0;
     double beyond_profiled = 1;  ///< time on the GPU of iterations of more than `profiled_positions`, over the laws'
     Seconds host_per_launch;     ///< of what is not captured
     Seconds host_per_iteration, host_per_sequence;
@@ -128,6 +133,7 @@ Bytes activations_of(const Engine& engine, const ActivationShape& shape);
 struct TuningFigure {
   std::string_view name;
   double low, high;  ///< base units
+  bool seconds;      ///< else a factor or a share
   double (*get)(const Engine::Tuning&);
   void (*put)(Engine::Tuning&, double);
 };

@@ -13,16 +13,30 @@ namespace {
 
 using dataflow::KernelWork, dataflow::Move, dataflow::MoveKind;
 
-/// Experts that rows reach, and the rows of each of them: of E experts T tokens that choose k each leave one alone with
-/// a probability of (1 - k / E)^T.
+/// How unequally tokens choose: the variance of experts' chances over the square of their mean. One number for all
+/// networks, which loads of experts tell (docs/serving.md).
+constexpr double popularity_variance = 0.8;
+
+/// Of experts that have a chance of `chance` in the mean, the share that no token chooses. The first token's choices
+/// are distinct; over chances of a gamma law the others leave an expert alone by a negative binomial one (Greenwood and
+/// Yule 1920, Journal of the Royal Statistical Society 83).
+double share_left_alone(double chance, double tokens) {
+  if (chance >= 1) return 0;
+  const double mean = -std::log1p(-chance) * std::max(0.0, tokens - 1);
+  return std::pow(1 - chance, std::min(1.0, tokens)) *
+         std::pow(1 + popularity_variance * mean, -1 / popularity_variance);
+}
+
+/// Experts that rows reach, and the rows of each of them.
 ///
 /// Where experts are spread over ranks all wait for the busiest: its distinct experts and its rows are the largest of
-/// as many draws as there are ranks, near normal, with tokens that choose at random.
+/// as many draws as there are ranks, near normal. A rank's rows vary as those of tokens that choose at random, and as
+/// the chances of its experts do.
 GemmQuery of_experts(GemmQuery query, double experts, double tokens, double choices) {
-  const double hit = 1 - std::pow(1 - std::min(1.0, choices / experts), tokens), ranks = experts / query.batch;
+  const double hit = 1 - share_left_alone(choices / experts, tokens), ranks = experts / query.batch;
   const double rows = tokens * choices / ranks, others = 1 - 1 / ranks, far = largest_draw(ranks);
   const double distinct = query.batch * hit + far * std::sqrt(query.batch * hit * (1 - hit) * others),
-               busiest = rows + far * std::sqrt(rows * others);
+               busiest = rows + far * std::sqrt((rows + popularity_variance * rows * rows / query.batch) * others);
   query.batch = std::min({query.batch, std::max(1.0, distinct), tokens * choices});
   query.m = std::max(1.0, busiest / query.batch);
   return query;
@@ -171,8 +185,9 @@ EnginePrice EngineCost::attention(
   // Tables ask for the same keys again and again, which a large L2 holds; an engine's layers have keys of their own.
   if (word) {
     const Seconds begun = start ? *start : decode_start(work, sequences);
-    time->time =
-        std::max(time->time, begun + bytes_of(query) / (engine_->cache_rate * moves_->machine().gpu.memory_bandwidth));
+    const bool narrow = query.precision == Precision::fp8 && !latent && tuning_->fp8_cache_rate > 0;
+    const double most = narrow ? tuning_->fp8_cache_rate : engine_->cache_rate;
+    time->time = std::max(time->time, begun + bytes_of(query) / (most * moves_->machine().gpu.memory_bandwidth));
   }
   return priced(price_of(*time, word ? "attention decode" : "attention", binding));
 }

@@ -104,10 +104,17 @@ double beyond_profiled(const IterationSums& sums, const Engine& engine, const En
   return beyond ? tuning.beyond_profiled : 1;
 }
 
+void IterationSums::add(const IterationSums& other, double share) {
+  kernels += other.kernels * share, moves += other.moves * share;
+  experts += other.experts * share, rereads += other.rereads * share, expert_calls += other.expert_calls * share;
+  sequences += other.sequences * share, launched += other.launched * share;
+}
+
 GpuTime gpu_time(const IterationSums& sums, const Engine& engine, const Engine::Tuning& tuning) {
   const double slower = beyond_profiled(sums, engine, tuning);
-  const Seconds kernels =
-      (sums.kernels + sums.experts * (tuning.experts - 1) + sums.rereads * tuning.keys_read_again) * tuning.kernels;
+  const Seconds kernels = (sums.kernels + sums.experts * (tuning.experts - 1) +
+                              tuning.expert_start * sums.expert_calls + sums.rereads * tuning.keys_read_again) *
+                          tuning.kernels;
   return {kernels * slower, sums.moves * slower};
 }
 
@@ -246,7 +253,7 @@ IterationSums IterationForm::packed_sums(const PackedRows& rows, const EngineCos
     if (line.by_row()) continue;
     const Seconds time = line.price(rows, routing(rows), cost, graph).time * line.calls;
     (line.work ? sums.kernels : sums.moves) += time;
-    if (line.of_experts()) sums.experts += time;
+    if (line.of_experts()) sums.experts += time, sums.expert_calls += line.calls;
   }
   return sums;
 }
@@ -288,8 +295,8 @@ IterationTime IterationForm::time(std::span<const Rows> rows, const EngineCost& 
     if (first) part.source = price.source, part.binding = price.binding;
     part.label = line.label, part.shape = std::move(shape), part.is_move = !line.work, part.attends = line.attends();
     if (line.work) part.kernel = line.work->kernel;
-    const double slower = beyond * line.over_law(tuning, price.rereads);
-    part.calls += line.calls, part.time += price.time * (line.calls * slower), part.bytes += price.bytes * line.calls;
+    part.calls += line.calls, part.time += line.tuned(price, tuning) * (line.calls * beyond);
+    part.bytes += price.bytes * line.calls;
     part.flops += price.flops * line.calls;
     part.source = weaker(part.source, price.source);
     part.extrapolated = part.extrapolated || price.extrapolated;

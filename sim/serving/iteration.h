@@ -32,13 +32,17 @@ struct IterationPart {
 /// What an iteration comes to before the engine's tuning.
 struct IterationSums {
   Seconds kernels, moves;
-  Seconds experts;  ///< of the kernels, products of experts
-  Seconds rereads;  ///< of the cache, were all of them to come from memory
+  Seconds experts;          ///< of the kernels, products of experts
+  Seconds rereads;          ///< of the cache, were all of them to come from memory
+  double expert_calls = 0;  ///< of products of experts
   double sequences = 0, positions = 0;
   double launched = 0;  ///< kernels and moves that no graph holds
   /// stages that have iterations under way beside each other: each has a host, which prepares all of every iteration
   double hosts = 1;
   double host_pace = 1;  ///< as Engine has it
+
+  /// A share of what another's kernels and rows come to; hosts and positions are no sums.
+  void add(const IterationSums& other, double share);
 };
 /// On the GPU, by the engine's tuning.
 struct GpuTime {

@@ -12,10 +12,9 @@ std::vector<IterationSlice> IterationForm::in_order(
   const double beyond = beyond_profiled(whole.sums, cost.engine(), tuning);
   std::vector<std::vector<IterationSlice>> blocks;
   const auto add = [&](const PackedLine& line, std::string shape, const LinePrice& price) {
-    const double slower = beyond * line.over_law(tuning, price.rereads);
     blocks.resize(std::max(blocks.size(), static_cast<std::size_t>(line.block) + 1));
     blocks[static_cast<std::size_t>(line.block)].push_back(
-        {line.label, std::move(shape), !line.work, 0, line.block, {}, price.time * slower, 0});
+        {line.label, std::move(shape), !line.work, 0, line.block, {}, line.tuned(price, tuning) * beyond, 0});
   };
   for (const PackedLine& line : lines_) {
     if (!line.runs_for(packed)) continue;

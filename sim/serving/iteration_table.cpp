@@ -55,12 +55,6 @@ std::uint64_t nearest(double x) {
   return place.share > 0.5 ? place.below + 1 : place.below;
 }
 
-void add(IterationSums& sums, const IterationSums& other, double share) {
-  sums.kernels += other.kernels * share, sums.moves += other.moves * share, sums.rereads += other.rereads * share;
-  sums.experts += other.experts * share;
-  sums.sequences += other.sequences * share, sums.launched += other.launched * share;
-}
-
 constexpr unsigned field = 16;  ///< bits of each part of a key
 
 }  // namespace
@@ -135,12 +129,12 @@ void IterationTable::add_prompts(IterationSums& sums, const Batch& batch) {
   for (const unsigned p : {0U, 1U}) {
     const double of_length = p == 1 ? longs.share : 1 - longs.share;
     if (of_length == 0) continue;
-    if (!keys) add(sums, packed(beside, together, longs.below + p, 0), of_length);
+    if (!keys) sums.add(packed(beside, together, longs.below + p, 0), of_length);
     for (const unsigned c : {0U, 1U}) {
       const double share = of_length * (c == 1 ? far.share : 1 - far.share);
       if (share == 0) continue;
-      if (keys) add(sums, packed(beside, together, longs.below + p, far.below + c), share);
-      add(sums, prompts_by_row(prompts, longs.below + p, far.below + c), share);
+      if (keys) sums.add(packed(beside, together, longs.below + p, far.below + c), share);
+      sums.add(prompts_by_row(prompts, longs.below + p, far.below + c), share);
     }
   }
 }
@@ -154,8 +148,8 @@ IterationSums IterationTable::sums(const Batch& batch) {
   sums.hosts = form_->stages(), sums.host_pace = cost_->engine().pace();
   if (words == 0) return sums;
   const Place place = place_of(batch.contexts / batch.words, last_context_);
-  add(sums, words_by_row(words, place.below), 1 - place.share);
-  if (place.share > 0) add(sums, words_by_row(words, place.below + 1), place.share);
+  sums.add(words_by_row(words, place.below), 1 - place.share);
+  if (place.share > 0) sums.add(words_by_row(words, place.below + 1), place.share);
   return sums;
 }
 

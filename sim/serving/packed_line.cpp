@@ -27,6 +27,13 @@ bool PackedLine::runs_for(const PackedRows& rows) const {
   return false;
 }
 
+Seconds PackedLine::tuned(const LinePrice& price, const Engine::Tuning& tuning) const {
+  if (!work) return price.time;
+  Seconds time = price.time * (1 + tuning.keys_read_again * price.rereads);
+  if (of_experts()) time = time * tuning.experts + tuning.expert_start;
+  return time * tuning.kernels;
+}
+
 /// What is fixed counts once, however many kinds of rows there are.
 double PackedLine::sum(const PackedRows& rows, Affine Shares::*what) const {
   double total = 0, fixed = 0;

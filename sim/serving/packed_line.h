@@ -66,10 +66,8 @@ struct PackedLine {
   [[nodiscard]] bool of_experts() const {
     return work && work->kernel == dataflow::KernelClass::gemm && work->experts > 0;
   }
-  /// Its time by the engine's tuning over the law's.
-  [[nodiscard]] double over_law(const Engine::Tuning& tuning, double rereads) const {
-    return work ? tuning.kernels * (1 + tuning.keys_read_again * rereads) * (of_experts() ? tuning.experts : 1) : 1;
-  }
+  /// The time of one call by the engine's tuning.
+  [[nodiscard]] Seconds tuned(const LinePrice& price, const Engine::Tuning& tuning) const;
   /// It looks at each row by itself.
   [[nodiscard]] bool by_row() const { return attends() || scans(); }
   /// Whether it runs at all for these.

@@ -189,9 +189,10 @@ std::string tunings_text(const std::vector<TuningFit>& fits) {
   for (const TuningFit& fit : fits) {
     std::vector<std::string> figures;
     for (const std::string& name : fit.tuning.fitted) {
-      const double value = find_figure(name)->get(fit.tuning);
-      figures.push_back(fmt::format(
-          "{} {}", name, name.starts_with("host") ? format_seconds(Seconds(value)) : fmt::format("{:.3g}", value)));
+      const TuningFigure& figure = *find_figure(name);
+      const double value = figure.get(fit.tuning);
+      figures.push_back(
+          fmt::format("{} {}", name, figure.seconds ? format_seconds(Seconds(value)) : fmt::format("{:.3g}", value)));
     }
     const auto share = [&](double error) { return fit.networks < 2 ? "-" : fmt::format("{:.1f} %", 100 * error); };
     table.add({fit.engine, fit.tuning.architecture, fit.tuning.products_in, fmt::format("{}", fit.records),

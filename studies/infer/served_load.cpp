@@ -99,17 +99,14 @@ std::vector<Repeated> condensed(
     const sim::IterationSums sums = times.sums(batch);
     pot.weight += weights[i];
     pot.sums.hosts = sums.hosts, pot.sums.host_pace = sums.host_pace;
-    pot.sums.kernels += sums.kernels * weights[i], pot.sums.moves += sums.moves * weights[i];
-    pot.sums.rereads += sums.rereads * weights[i], pot.sums.sequences += sums.sequences * weights[i];
-    pot.sums.launched += sums.launched * weights[i], pot.sums.experts += sums.experts * weights[i];
+    pot.sums.add(sums, weights[i]);
   }
   std::vector<Repeated> out;
   for (auto& [key, pot] : pots) {
-    const double each = 1 / pot.weight;
-    pot.sums.kernels = pot.sums.kernels * each, pot.sums.moves = pot.sums.moves * each;
-    pot.sums.rereads = pot.sums.rereads * each, pot.sums.experts = pot.sums.experts * each;
-    pot.sums.sequences *= each, pot.sums.launched *= each;
-    out.push_back({pot.weight, pot.sums});
+    sim::IterationSums mean;
+    mean.hosts = pot.sums.hosts, mean.host_pace = pot.sums.host_pace;
+    mean.add(pot.sums, 1 / pot.weight);
+    out.push_back({pot.weight, mean});
   }
   return out;
 }

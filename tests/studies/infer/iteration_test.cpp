@@ -173,6 +173,19 @@ TEST(Iteration, AllWaitForTheRankWithTheMostExperts) {
   EXPECT_NEAR(bytes(spread, 64) / bytes(in_parts, 64), 1, 0.1);
 }
 
+/// Of 256 experts one token takes 8. Of 64 tokens the first leaves 248 / 256 alone, and the others, which take one with
+/// -63 ln(248 / 256) = 2.0002 in the mean, (1 + 0.8 x 2.0002)^-1.25 = 0.3029 of these: they reach 0.7066 x 256 = 180.9,
+/// and 222 if all were as likely.
+TEST(Iteration, SomeExpertsAreLikedMoreThanOthers) {
+  ServingWishes wishes;
+  wishes.network = "deepseek-v3", wishes.machine = "hgx-h200", wishes.tp = 8, wishes.weights = "fp8-block";
+  const Serving in_parts = *serving_of(wishes);
+  const auto bytes = [&](double tokens) {
+    return part_of(iterate(in_parts, {tokens, 1, 100}), "expert.up")->bytes.value();
+  };
+  EXPECT_NEAR(bytes(64) / bytes(1), 180.9 / 8, 0.4);
+}
+
 /// Experts in parts on all ranks of eight groups: their tokens are gathered, 7 x 16 rows and their gates, and not the
 /// two rows that each becomes.
 TEST(Iteration, PartsOfExpertsSeeTheTokensOfAllGroups) {

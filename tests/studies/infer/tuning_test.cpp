@@ -97,6 +97,48 @@ TEST(Tuning, ExpertsHaveAFigureOfTheirOwn) {
   EXPECT_NEAR((two.time - one.time) / experts, 1, 1e-9);
 }
 
+/// 32 layers with two products of experts each: 64 starts of 10 us are 0.64 ms, of which each product has 0.32.
+TEST(Tuning, EachCallOfExpertsStarts) {
+  const auto iteration = [](double microseconds) {
+    Engine engine = **find_row(built_in().engines, "vllm", "engine");
+    for (Engine::Tuning& tuning : engine.tunings) tuning.expert_start = Seconds(microseconds * 1e-6);
+    ServingWishes wishes;
+    wishes.tp = 4;
+    const Serving serving = *serving_of(
+        wishes, *run::choose_network("mixtral-8x7b", "network"), *run::choose_machine("dgx-h100", "machine"), engine);
+    return ServingCost(serving).time(sim::Rows{16, 1, 1000});
+  };
+  const sim::IterationTime without = iteration(0), with = iteration(10);
+  EXPECT_EQ(with.sums.expert_calls, 64);
+  EXPECT_NEAR((with.time - without.time).value(), 0.64e-3, 1e-12);
+  for (std::size_t i = 0; i < with.parts.size(); ++i) {
+    const bool of_experts = with.parts[i].label == "expert.up" || with.parts[i].label == "expert.down";
+    EXPECT_NEAR((with.parts[i].time - without.parts[i].time).value(), of_experts ? 0.32e-3 : 0, 1e-12);
+  }
+}
+
+/// Caches in fp8 that kernels dequantise are read at the share of the memory's rate that the row says, those in bf16 as
+/// before: of 3,350 GB/s at most 0.25, so that a step behind 100,000 positions takes over four times as long as bytes /
+/// 3,350 GB/s.
+TEST(Tuning, CachesInFp8HaveARateOfTheirOwn) {
+  const auto attention = [](const char* cache, double rate) {
+    Engine engine = **find_row(built_in().engines, "vllm", "engine");
+    for (Engine::Tuning& tuning : engine.tunings) tuning.fp8_cache_rate = rate;
+    ServingWishes wishes;
+    wishes.cache = cache;
+    const Serving serving = *serving_of(
+        wishes, *run::choose_network("llama3-8b", "network"), *run::choose_machine("dgx-h100", "machine"), engine);
+    Seconds time;
+    for (const sim::IterationPart& part : ServingCost(serving).time(sim::Rows{16, 1, 100'000}).parts)
+      if (part.attends) time += part.time;
+    return time;
+  };
+  const Seconds streamed = Bytes(16 * 100'000.0 * 32 * 2 * 8 * 128) / BytesPerSecond(3350e9);
+  EXPECT_NEAR(attention("fp8", 0.25) / streamed, 4, 0.02);
+  EXPECT_LT(attention("fp8", 0) / streamed, 2);
+  EXPECT_EQ(attention("bf16", 0.25), attention("bf16", 0));
+}
+
 /// From vLLM 0.14 on nothing stands before the kernels: a decode step of Llama 3.1 8B behind 16,384 positions as the
 /// lines of vLLM's blog of 2026-04-22 have it, 6.44 ms + 16,384 x 43.7 ns on an H100, 3.93 + 18.0 on a B200 and 3.96 +
 /// 9.72 with an fp8 cache, within 10 %.
