@@ -65,6 +65,10 @@ constexpr Doubt other_release{0.06, 0.06}, first_other_release{0.23, 0.23};
 // cases (Student's t with 2 degrees of freedom, 1.89, times 0.22, times the root of 1 + 1/3).
 constexpr Doubt other_attention{0.48, 0.48};
 
+// Where nobody says which software ran, its ways are taken for those of a usual one: what it fuses, overlaps, cuts its
+// stages into and runs again. Searched for as above, by the rows "untold" (2026-11, 560 runs).
+constexpr Doubt untold_dense{0.12, 0.2}, untold_experts{0.1, 0.1};
+
 /// Steps of one GPU say how fast its kernels are, and nothing of software on many.
 bool of_several_gpus(const StepFit& fit) { return fit.most_gpus != 1; }
 
@@ -194,13 +198,24 @@ StepTuning tuning_of(const Stack& stack, const Profile& profile, const StepFit* 
   return tuning;
 }
 
-FoundFit find_step_fit(const Profile& profile, const Stack& stack, Precision precision, bool experts) {
+namespace {
+
+FoundFit nearest_fit(const Profile& profile, const Stack& stack, Precision precision, bool experts) {
   std::vector<std::string> stacks = {fit_name(stack), stack.id};
   stacks.insert(stacks.end(), stack.tuned_like.begin(), stack.tuned_like.end());
   for (const std::string& id : stacks)
     for (const Precision near : nearest_precisions(precision))
       if (const StepFit* fit = fit_of(profile, id, near, experts)) return found(profile, *fit, stack, precision);
   return mean_fit(profile, fit_name(stack), experts);
+}
+
+}  // namespace
+
+FoundFit find_step_fit(const Profile& profile, const Stack& stack, Precision precision, bool experts) {
+  FoundFit found = nearest_fit(profile, stack, precision, experts);
+  const bool untold = stack.id.empty();  // a row that stands for software which nobody named
+  if (untold && found.fit) found.fit->spread = widened(found.fit->spread, experts ? untold_experts : untold_dense);
+  return found;
 }
 
 // By fit_pair_spread's quantile, over the program's records (studies/records/runs.json). Dense: 355 pairs of 27 jobs,

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "studies/records/stack_rule.h"
+
 namespace stepcast::records {
 namespace {
 
@@ -69,7 +71,9 @@ bool holds(std::string_view words, std::string text) {
 }
 
 /// "26.02.01" of "Megatron-Bridge, NeMo 26.02.01 container"; "26.06" of "nemo 26.06.rc7". Their order is that of text.
+/// Containers are called after their month: software that nobody knows counts as that of its record's.
 std::string release_of(const Run& run) {
+  if (stack_of(run).guessed) return run.date.size() < 7 ? "" : run.date.substr(2, 2) + '.' + run.date.substr(5, 2);
   const std::string text = run.software.value_or("");
   const std::size_t digits = text.find_first_of("0123456789");
   if (digits == std::string::npos) return {};
@@ -95,7 +99,10 @@ void follow_recipe(const Run& run, Stack& stack, std::vector<std::string>& assum
     stack.expert_dispatch = tokens;
     assumptions.emplace_back("tokens dispatched by DeepEP");
   }
-  if (software.find("Megatron-Bridge") == std::string::npos) return;
+  // Who trains experts by software that nobody knows, in Megatron's way, is taken to set what these recipes set.
+  const RunStack named = stack_of(run);
+  const bool taken_for_it = named.guessed && named.id == "megatron-core";
+  if (software.find("Megatron-Bridge") == std::string::npos && !taken_for_it) return;
   const auto rule =
       std::find_if(std::begin(recipe_rules), std::end(recipe_rules), [&](const RecipeRule& r) { return fits(r, run); });
   if (rule == std::end(recipe_rules)) return;

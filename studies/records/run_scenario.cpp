@@ -1,12 +1,20 @@
 #include "studies/records/run_scenario.h"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <string_view>
 
 #include <fmt/format.h>
 
+#include "dataflow/lower/lower.h"
+#include "model/base/quantity_text.h"
+#include "model/base/text.h"
 #include "model/base/whole_number.h"
+#include "sim/cost.h"
+#include "sim/step.h"
 #include "studies/records/recipe_rule.h"
 #include "studies/run/rack_use.h"
 #include "studies/records/run_machine.h"
@@ -82,6 +90,59 @@ void take_dropout(NetworkSpec& spec, const Stack& stack, std::vector<std::string
   assumptions.emplace_back("dropout");
 }
 
+/// In the interleaved order Megatron-Core sends beside the work of other chunks, since release 0.4.0 unasked
+/// (NVIDIA/Megatron-LM, megatron/training/arguments.py: overlap_p2p_comm).
+void send_beside_chunks(const Run& run, const Split& split, Stack& stack, std::vector<std::string>& assumptions) {
+  constexpr std::string_view release_0_4 = "2023-12";
+  const bool unasked = run.date.empty() || run.date >= release_0_4;
+  if (run.overlap.pp || split.chunks == 1 || stack.id != "megatron-core" || !unasked) return;
+  stack.boundary_sends = Manners::overlapped;
+  assumptions.emplace_back("stage sends beside the work of other chunks");
+}
+
+/// What the run needs on its fullest GPU by the laws alone; nothing of one that cannot be forecast.
+std::optional<MemoryReport> memory_of(const Scenario& s) {
+  const auto program = lower(s.network.row, s.plan, s.stack.row, false);
+  if (!program) return std::nullopt;
+  const auto step =
+      forecast(*program, CostModel(s.machine.row, s.profile.row, s.stack.row, s.plan.precision, s.plan.gpus, nullptr));
+  return step ? std::optional(step->memory) : std::nullopt;
+}
+
+/// Of 227 records that say they recompute nothing twelve are forecast beyond their GPU's memory, by 8 % at most; of 178
+/// that say "full" 143 are by more than 30 % when that word is taken away (studies/records/runs.json, 2026-11).
+/// Software that nobody knows is taken for one that keeps wide gradients, which some do not.
+bool fits(const MemoryReport& memory) {
+  constexpr double own_error = 1.3;
+  return memory.peak <= memory.capacity * own_error;
+}
+
+/// A record that is silent about recomputation: what ran did fit, so the least takes the place of none with which it
+/// does. Where not even all of it is enough, something else is not said, and nothing is assumed. Nor is it of experts:
+/// none of those records is of a run that recomputed all of a layer with experts.
+void recompute_what_fits(const Run& run, RunScenario& out) {
+  if (!stripped(run.recompute.value_or("")).empty() || out.scenario.network.row.experts.count > 0) return;
+  const auto without = memory_of(out.scenario);
+  if (!without || fits(*without)) return;
+  for (const std::string& words : recompute_words_of(out.scenario.stack.row)) {
+    Run told = run;
+    told.recompute = words;
+    RunScenario tried = out;
+    std::vector<std::string> said;  // what the split assumes stands there already
+    auto split = split_of(told, out.scenario.network.row, out.scenario.stack.row, said);
+    if (!split) return;
+    tried.scenario.statements = std::move(split->statements);
+    lay_split(tried.scenario, std::move(split->split));
+    const auto memory = memory_of(tried.scenario);
+    if (!memory || !fits(*memory)) continue;
+    std::ranges::replace(tried.assumptions, std::string(nothing_recomputed),
+        fmt::format("recomputation of '{}', for without it {} of {} are needed", words, format_bytes(without->peak),
+            format_bytes(without->capacity)));
+    out = std::move(tried);
+    return;
+  }
+}
+
 /// YYYY, YYYY-MM or YYYY-MM-DD: the stack follows from it where it is compared letter by letter.
 bool is_date(const std::string& text) {
   constexpr std::string_view form = "0000-00-00";
@@ -123,12 +184,7 @@ Expected<RunScenario> scenario_of(const Run& run) {
   const RunStack named = stack_of(run);
   TRY(const auto row, find_row(built_in().stacks, named.id, "stack"));
   Stack stack = *row;
-  if (named.guessed) assumptions.push_back(fmt::format("stack {} by date", named.id));
-  // Runs of the software that another one is taken for say how that may be, not how it is.
-  if (named.guessed && run.software) {
-    stack.tuned_like.insert(stack.tuned_like.begin(), fit_name(stack));
-    stack.id.clear(), stack.fitted_with.clear();
-  }
+  if (named.guessed) assumptions.push_back(fmt::format("stack {} by date, split and precision", named.id));
   take_dropout(spec, stack, assumptions);
   override_manners(stack, run.overlap, assumptions);
   override_types(stack, run);
@@ -136,6 +192,7 @@ Expected<RunScenario> scenario_of(const Run& run) {
 
   TRY(auto precision, precision_of(run, stack, machine.row.gpu, assumptions));
   TRY(auto split, split_of(run, spec, stack, assumptions));
+  send_beside_chunks(run, split.split, stack, assumptions);
 
   Scenario& scenario = out.scenario;
   Plan& plan = scenario.plan;
@@ -157,6 +214,13 @@ Expected<RunScenario> scenario_of(const Run& run) {
   scenario.machine.row = std::move(machine.row);
   scenario.stack.row = std::move(stack);
   scenario.stack.id = named.id;
+  recompute_what_fits(run, out);
+  // Runs of the software that another one is taken for say how that may be, not how it is.
+  if (named.guessed) {
+    Stack& taken = scenario.stack.row;
+    taken.tuned_like.insert(taken.tuned_like.begin(), fit_name(taken));
+    taken.id.clear(), taken.fitted_with.clear();
+  }
   return out;
 }
 

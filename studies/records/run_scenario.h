@@ -32,6 +32,11 @@ struct RunSplit {
 Expected<RunSplit> split_of(
     const Run& run, const NetworkSpec& spec, const Stack& stack, std::vector<std::string>& assumptions);
 
+/// What a split says that recomputes nothing because the record is silent.
+inline constexpr const char* nothing_recomputed = "no recomputation";
+/// Words for what the software can run again, the least first.
+std::vector<std::string> recompute_words_of(const Stack& stack);
+
 /// Layers per virtual stage where they do not divide: embedding and head (with prediction modules) count as layers of
 /// the first and the last one, as Megatron's account-for-embedding and account-for-loss flags do; what is left over
 /// goes to the middle. Source: BLOOM (arXiv 2211.05100) lays 70 layers on 12 stages as 5, 6 x 10, 5.

@@ -11,13 +11,16 @@
 namespace stepcast::records {
 
 /// The first row that fits decides: its words occur in the record's software string ("" fits any, also an unknown one),
-/// the record's month is before `until` ("" = no end), and `id` occurs in the record's id.
+/// the record's month is before `until` ("" = no end), `id` occurs in the record's id, it ran in `precision` ("" fits
+/// any), and its weights lie in shards where `sharded` asks for it.
 struct StackRule {
-  std::string_view software, until, stack, id = {};
+  std::string_view software, until, stack, id = {}, precision = {};
+  bool sharded = false;
 };
 std::span<const StackRule> stack_rules();
 
-/// Catalogue id of a stack. `guessed` tells when the software string named nothing known and only the date decided.
+/// Catalogue id of a stack. `guessed` tells when the software string named nothing known, and what else the record says
+/// decided.
 struct RunStack {
   std::string id;
   bool guessed = false;

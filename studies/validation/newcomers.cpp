@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -69,8 +70,8 @@ NewcomerRun answer_of(const MeasuredRun& run, const Profile& profile) {
   return {run.id, run.seconds, step->step_time.value(), step->p10.value(), step->p90.value()};
 }
 
-NewcomerRow row_of_answers(const std::string& name, Leave leave, std::vector<NewcomerRun> answers) {
-  NewcomerRow row{name, to_text(leave), {}, 0, {}};
+NewcomerRow row_of_answers(const std::string& name, std::string_view left_out, std::vector<NewcomerRun> answers) {
+  NewcomerRow row{name, std::string(left_out), {}, 0, {}};
   std::vector<double> errors;
   for (const NewcomerRun& one : answers) {
     errors.push_back(one.seconds / one.measured_s - 1);
@@ -82,34 +83,69 @@ NewcomerRow row_of_answers(const std::string& name, Leave leave, std::vector<New
   return row;
 }
 
+using Answers = std::map<std::string, std::vector<NewcomerRun>>;  ///< by class
+
+void add_rows(Answers answers, std::string_view left_out, std::vector<NewcomerRow>& rows) {
+  std::vector<NewcomerRun> all;
+  for (auto& [name, of_class] : answers) {
+    all.insert(all.end(), of_class.begin(), of_class.end());
+    rows.push_back(row_of_answers(name, left_out, std::move(of_class)));
+  }
+  rows.push_back(row_of_answers("all", left_out, std::move(all)));
+  rows.back().runs.clear();
+}
+
+/// By id. A record that says too little to be forecast is missing.
+std::map<std::string, MeasuredRun> runs_told_by_papers(const std::vector<Run>& records) {
+  std::vector<Run> told;
+  for (const Run& run : records) told.push_back(told_by_a_paper(run));
+  std::map<std::string, MeasuredRun> runs;
+  for (MeasuredRun& run : measured_runs(told)) {
+    std::string id = run.id;
+    runs.emplace(std::move(id), std::move(run));
+  }
+  return runs;
+}
+
 }  // namespace
 
-std::vector<NewcomerRow> newcomer_rows(const Validation& validation, const std::vector<MeasuredRun>& runs) {
+Run told_by_a_paper(Run run) {
+  run.software.reset(), run.recompute.reset();
+  run.overlap = {};
+  RunParallel& split = run.parallel;
+  split.sequence_parallel.reset(), split.chunks.reset(), split.schedule.reset();
+  if (split.zero_stage.value_or(0) != 3) split.zero_stage.reset();
+  return run;
+}
+
+std::vector<NewcomerRow> newcomer_rows(
+    const Validation& validation, const std::vector<MeasuredRun>& runs, const std::vector<Run>& records) {
   std::map<std::string, const ValidatedCase*> cases;
   for (const ValidatedCase& one : validation.cases) cases[one.id] = &one;
   std::vector<std::string> classes;
   for (const MeasuredRun& run : runs)
     classes.push_back(fmt::format("{}, {}", cases.at(run.id)->kind, run.scenario.machine.row.gpu.architecture));
   const auto pools = pools_of(runs);
+  const auto told = runs_told_by_papers(records);
   std::vector<NewcomerRow> rows;
+  Answers untold;
   for (const Leave leave : {Leave::source, Leave::stack, Leave::gpu}) {
     std::map<std::string, std::vector<std::size_t>> groups;
     for (std::size_t i = 0; i < runs.size(); ++i)
       if (runs[i].witness) groups[group_of(runs[i], leave)].push_back(i);
-    std::map<std::string, std::vector<NewcomerRun>> answers;
+    Answers answers;
     for (const auto& [group, members] : groups) {
       const auto rests = rests_without(group, leave, pools, runs);
-      for (const std::size_t i : members)
+      for (const std::size_t i : members) {
         answers[classes[i]].push_back(answer_of(runs[i], profile_without(runs[i], leave, rests, runs)));
+        const auto run = told.find(runs[i].id);
+        if (leave == Leave::stack && run != told.end())
+          untold[classes[i]].push_back(answer_of(run->second, profile_without(run->second, leave, rests, runs)));
+      }
     }
-    std::vector<NewcomerRun> all;
-    for (auto& [name, of_class] : answers) {
-      all.insert(all.end(), of_class.begin(), of_class.end());
-      rows.push_back(row_of_answers(name, leave, std::move(of_class)));
-    }
-    rows.push_back(row_of_answers("all", leave, std::move(all)));
-    rows.back().runs.clear();
+    add_rows(std::move(answers), to_text(leave), rows);
   }
+  add_rows(std::move(untold), "untold", rows);
   return rows;
 }
 

@@ -71,7 +71,7 @@ Expected<void> validate_command(const Arguments& arguments, Console& console) {
   if (arguments.has("--hold-out")) {
     const std::vector<MeasuredRun> ready = runs_of_cases(validation, runs);
     judged = judged_rows_held_out(validation, ready);
-    held_out = {judged_sweeps(runs, ready), newcomer_rows(validation, ready)};
+    held_out = {judged_sweeps(runs, ready), newcomer_rows(validation, ready, runs)};
   } else {
     judged = judged_rows(validation);
   }

@@ -124,6 +124,20 @@ TEST(StepTuning, OfAnotherSoftwareOnlyWhatItSaysOfKernelsHolds) {
   EXPECT_GT(tuning.spread.p90, fit.spread.p90);
 }
 
+/// A row without an id stands for software that nobody named: the same values, less surely.
+TEST(StepTuning, UnnamedSoftwareIsForecastByAnothersLessSurely) {
+  const Profile profile = with_fits({fit_for("nemo", Precision::bf16, 1.1)});
+  Stack unnamed = core();
+  unnamed.id.clear();
+  const FoundFit known = find_step_fit(profile, core(), Precision::bf16, false),
+                 found = find_step_fit(profile, unnamed, Precision::bf16, false);
+  ASSERT_TRUE(known.fit && found.fit);
+  EXPECT_EQ(found.fit->values[0].value, known.fit->values[0].value);
+  EXPECT_LT(found.fit->spread.p10, known.fit->spread.p10);
+  EXPECT_GT(found.fit->spread.p90, known.fit->spread.p90);
+  EXPECT_FALSE(find_step_fit(with_fits({}), unnamed, Precision::bf16, true).fit.has_value());
+}
+
 TEST(StepTuning, AttentionOfAnotherSoftwareIsWhatIsUsual) {
   StepFit one = fit_for("pytorch-fsdp", Precision::bf16, 1.1), other = fit_for("jax", Precision::bf16, 1.1);
   one.values.push_back({StepParameter::attention, 1.6}), other.values.push_back({StepParameter::attention, 1.25});

@@ -108,6 +108,21 @@ TEST(RecipeRule, OtherRunsKeepTheStacksOwnWays) {
   }
 }
 
+/// Containers are called after their month, and software that nobody knows is taken to do as its month's.
+TEST(RecipeRule, UnknownSoftwareTakesTheMonthForTheRelease) {
+  records::Run run = recipe_run("25.11", "GB200", "Qwen3-235B-A22B", "mxfp8");
+  run.software = "our own trainer 2";
+  for (const char* silent : {"", "2026", "2025-10"}) {
+    run.date = silent;
+    EXPECT_TRUE(follow(run).assumptions.empty()) << silent;
+  }
+  run.date = "2026-04";
+  EXPECT_EQ(settings(run), settings(recipe_run("26.04", "GB200", "Qwen3-235B-A22B", "mxfp8")));
+  EXPECT_EQ(settings(run), "tokens parts blocking");
+  run.parallel.zero_stage = 3;
+  EXPECT_TRUE(follow(run).assumptions.empty()) << "FSDP is not those recipes' way";
+}
+
 TEST(RecipeRule, SetsNothingElse) {
   for (const char* release : {"25.11", "26.02", "26.04", "26.06"}) {
     const Followed followed = follow(recipe_run(release, "GB300", "DeepSeek-V3-671B", "mxfp8"));

@@ -107,6 +107,33 @@ TEST(RunChunks, OneInAMegatronBridgeTableIsANumberThatWasNotPrinted) {
   EXPECT_NE(mapping_text_of(run).find("cyclic(2)"), std::string::npos);
 }
 
+/// 32 layers on 2 stages, of which a program that nobody knows cuts chunks of two.
+TEST(RunHabits, OfUnknownSoftwareAreThoseOfTheOneItIsTakenFor) {
+  const RunScenario made = made_of(record_of_small_run("our own trainer", "2025-01", true));
+  EXPECT_EQ(made.scenario.stack.id, "megatron-core");
+  EXPECT_TRUE(made.scenario.stack.row.id.empty()) << "no fit is its own";
+  EXPECT_TRUE(assumes(made, "stack megatron-core by date, split and precision"));
+  EXPECT_TRUE(assumes(made, "sequence parallelism on"));
+  EXPECT_TRUE(assumes(made, "8 chunks per stage"));
+  auto odd = record_of_small_run("our own trainer", "2025-01", true);
+  odd.model.layers = 30, odd.parallel.pp = 4, odd.parallel.dp = 2;  // with embedding and head 8 on each of 4 stages
+  EXPECT_TRUE(assumes(made_of(odd), "4 chunks per stage"));
+}
+
+TEST(RunHabits, MegatronCoreSendsBesideTheWorkOfOtherChunks) {
+  const auto sends = [](std::int64_t chunks, const char* date) {
+    auto run = record_of_small_run("Megatron-LM", date, true);
+    run.parallel.chunks = chunks;
+    return made_of(run).scenario.stack.row.boundary_sends;
+  };
+  EXPECT_EQ(sends(2, "2024-07"), Manners::overlapped);
+  EXPECT_EQ(sends(1, "2024-07"), Manners::blocking) << "nothing to do meanwhile";
+  EXPECT_EQ(sends(2, "2023-11"), Manners::blocking) << "only on demand before release 0.4.0";
+  auto told = record_of_small_run("Megatron-LM", "2024-07", true);
+  told.parallel.chunks = 2, told.overlap.pp = false;
+  EXPECT_EQ(made_of(told).scenario.stack.row.boundary_sends, Manners::blocking);
+}
+
 TEST(RunChunks, OfRoutedRunsAreAsPrinted) {
   auto run = record_of_small_run("NeMo 25.09", "2025-09", true);
   run.source = "NVIDIA-NeMo/Megatron-Bridge 0.2";
@@ -195,6 +222,42 @@ TEST(RunRecompute, WordsAreReadWithoutTheirCaseAndUnknownOnesAreNoneOfTheirs) {
     ASSERT_FALSE(made.has_value()) << unknown;
     EXPECT_EQ(made.error().where, "recompute") << unknown;
   }
+}
+
+/// Of 80 GB a GPU keeps some 27 for 1.7 B weights (16 bytes each); a layer of the first stage keeps 34 bytes of each of
+/// 32 x 2,048 x 4,096 numbers, half of them on each of two ranks: 4.6 GB, 146 for 2 x 16 layers in flight.
+TEST(RunRecompute, ASilentRecordThatDoesNotFitRecomputesTheLeastThatDoes) {
+  auto run = record_of_small_run("NeMo 24.11", "2024-11");
+  run.parallel.chunks = 1;
+  EXPECT_EQ(statements_of(run, "recompute"), "") << "micro-batches of 1 fit";
+  EXPECT_TRUE(assumes(made_of(run), nothing_recomputed));
+  run.micro_batch = 32, run.global_batch = 512;
+  EXPECT_NE(statements_of(run, "recompute"), "");
+  EXPECT_TRUE(assumes(made_of(run), "recomputation of 'full', for without it"));
+  EXPECT_FALSE(assumes(made_of(run), nothing_recomputed));
+  auto told = run;
+  told.recompute = "full";
+  EXPECT_EQ(mapping_text_of(run), mapping_text_of(told));
+  told.recompute = "none";
+  EXPECT_EQ(statements_of(told, "recompute"), "") << "what a record says is not doubted";
+  run.model.hidden = 16384, run.model.ffn_hidden = 65536;
+  EXPECT_EQ(statements_of(run, "recompute"), "") << "weights alone are too much: something else is not said";
+}
+
+TEST(RunRecompute, WhatASilentRecordCanRunAgainIsItsSoftwares) {
+  const auto words = [](const char* software, const char* date) {
+    return recompute_words_of(made_of(record_of_small_run(software, date, true)).scenario.stack.row);
+  };
+  EXPECT_EQ(words("Megatron-LM", "2022-06"), (std::vector<std::string>{"selective", "full"}));
+  EXPECT_EQ(words("Megatron-LM", "2022-04"), std::vector<std::string>{"full"}) << "there was no other";
+  EXPECT_EQ(words("Megatron-LM", "2024-06"), std::vector<std::string>{"full"}) << "a fused core keeps no scores";
+}
+
+TEST(RunRecompute, ASilentRecordOfExpertsRecomputesNothing) {
+  auto run = record_of_small_run("NeMo 24.11", "2024-11", true);
+  run.micro_batch = 32, run.global_batch = 512;
+  run.model.experts = RunExperts{.count = 8, .top_k = 2, .ffn_hidden = 16384};
+  EXPECT_EQ(statements_of(run, "recompute"), "");
 }
 
 /// Two stages, 64 sequences over 4 replicas: 16 micro-batches.

@@ -45,6 +45,32 @@ TEST(StackRule, WithoutKnownSoftwareTheMonthDecidesAndItIsAGuess) {
   EXPECT_EQ(stack_on("", ""), "megatron-core") << "no month comes before any";
 }
 
+/// Weights in shards over the data ranks are FSDP's, whatever the month; a named software stays what it is.
+TEST(StackRule, WithoutKnownSoftwareShardedWeightsAreOfFsdp) {
+  for (const char* software : {"", "MindSpore"}) {
+    records::Run run = dated(software, "2025-01");
+    run.parallel.zero_stage = 3;
+    EXPECT_EQ(stack_of(run).id, "pytorch-fsdp") << software;
+    EXPECT_TRUE(stack_of(run).guessed) << software;
+    run.parallel.zero_stage = 2;
+    EXPECT_EQ(stack_of(run).id, "megatron-core") << software;
+  }
+  records::Run known = dated("NeMo 25.04", "2025-04");
+  known.parallel.zero_stage = 3;
+  EXPECT_EQ(stack_of(known).id, "nemo");
+}
+
+TEST(StackRule, WithoutKnownSoftwareFp16IsOfMegatronDeepSpeed) {  // since Megatron-LM itself trains in bf16
+  const auto stack_in = [](const char* precision, const char* date) {
+    records::Run run = dated("", date);
+    run.precision = precision;
+    return stack_of(run).id;
+  };
+  EXPECT_EQ(stack_in("fp16", "2023-11"), "megatron-deepspeed");
+  EXPECT_EQ(stack_in("bf16", "2023-11"), "megatron-core");
+  EXPECT_EQ(stack_in("fp16", "2022-04"), "megatron-2020");
+}
+
 TEST(StackRule, TorchtitanRanEagerlyUntilItsBenchmarksSayOtherwise) {
   EXPECT_EQ(stack_on("torchtitan (FSDP2)", "2024-11"), "pytorch-fsdp-eager");
   EXPECT_EQ(stack_on("torchtitan (FSDP2)", "2024-12"), "pytorch-fsdp");
@@ -77,7 +103,10 @@ TEST(StackRule, EveryRowDecidesForSomeRecord) {  // no row before it takes all t
   for (const StackRule& rule : stack_rules()) {
     const std::string software(rule.software), id = "x" + std::string(rule.id),
                                                month = last_month(std::string(rule.until));
-    EXPECT_EQ(stack_on(software.c_str(), month.c_str(), id.c_str()), rule.stack) << software << " in " << month;
+    records::Run run = dated(software.c_str(), month.c_str(), id.c_str());
+    if (rule.sharded) run.parallel.zero_stage = 3;
+    if (!rule.precision.empty()) run.precision = std::string(rule.precision);
+    EXPECT_EQ(stack_of(run).id, rule.stack) << software << " in " << month;
   }
 }
 
