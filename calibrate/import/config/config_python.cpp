@@ -121,13 +121,18 @@ class PythonConfigReader {
       return tl::unexpected(not_literal(first));
     const std::string_view value = stripped(text.substr(equals + 1));
     const bool whole = target.find('.') == target.npos;  // a second name, if the condition holds
+    const std::set<std::string> given = given_lists(scope, value);
     const bool shares =
         is_python_path(value) && (!mentioned_configs(scope, value).empty() || (whole && names_list(scope, value)));
     if (shares || does_more(target, value) || (entry && is_shared_list(scope, target)))
       return tl::unexpected(not_literal(first));
     take_inner_call(statement, value, scope);
     if (entry) change_config(scope, std::string(target), statement);
-    return lose(target, fmt::format("{} if {}", value, doubt), statement, first, scope);
+    auto lists = scope.lists;  // what the name held it may hold still
+    TRY(lose(target, fmt::format("{} if {}", value, doubt), statement, first, scope));
+    scope.lists = std::move(lists);
+    share_lists(scope, target, given);
+    return {};
   }
 
   /// The target has a value that only running tells.
@@ -143,9 +148,12 @@ class PythonConfigReader {
   }
 
   /// A list that a text may change is not known behind it; one that has several names would change under each.
-  Expected<void> change_lists(const PythonStatement& statement, std::string_view text, PythonScope& scope) const {
-    for (const std::string& path : changed_lists(scope, text)) {
-      if (is_shared_list(scope, path)) return tl::unexpected(not_literal(statement));
+  /// `given`: names of lists that the text itself gives another name.
+  Expected<void> change_lists(const PythonStatement& statement, std::string_view text, PythonScope& scope,
+      const std::set<std::string>& given = {}) const {
+    for (const auto& [path, called] : changed_lists(scope, text)) {
+      const bool gives = called && given.contains(path.substr(0, path.find('.')));
+      if (gives || is_shared_list(scope, path)) return tl::unexpected(not_literal(statement));
       TRY(set(
           path, {Kind::computed, fmt::format("{} after {}", path, text), statement.line, {}}, statement, scope.names));
     }
@@ -160,12 +168,15 @@ class PythonConfigReader {
     const bool several =
         equals != text.npos && targets.find(',') != targets.npos &&
         std::ranges::all_of(targets, [](char c) { return is_python_letter(c) || c == ',' || c == ' ' || c == '.'; });
-    if (several) TRY(change_lists(statement, stripped(text.substr(equals + 1)), scope));
-    if (several) take_inner_call(statement, stripped(text.substr(equals + 1)), scope);
+    const std::string_view value = several ? stripped(text.substr(equals + 1)) : std::string_view();
+    const std::set<std::string> given = given_lists(scope, value);
+    TRY(change_lists(statement, value, scope, given));
+    take_inner_call(statement, value, scope);
     while (several && !targets.empty()) {
       const std::string name(stripped(targets.substr(0, targets.find(','))));
       targets.remove_prefix(std::min(targets.find(','), targets.size() - 1) + 1);
       TRY(lose(name, name, statement, statement, scope));
+      share_lists(scope, name, given);
     }
     return several;
   }
@@ -184,7 +195,8 @@ class PythonConfigReader {
     if (several) return std::optional<PythonValue>{};
     if (text.starts_with(returns)) {
       TRY(auto value, evaluated(text.substr(returns.size()), statement.line, scope.names, depth));
-      if (value.kind != Kind::call) return tl::unexpected(not_literal(statement));
+      const bool changes = std::ranges::any_of(changed_lists(scope, text), &ChangedList::called);
+      if (value.kind != Kind::call || changes) return tl::unexpected(not_literal(statement));
       return std::optional(std::move(value));
     }
     const std::size_t equals = text.find('=');
@@ -208,7 +220,8 @@ class PythonConfigReader {
   Expected<void> assign(
       std::string_view target, std::string_view text, const PythonStatement& statement, PythonScope& scope, int depth) {
     TRY(auto value, evaluated(text, statement.line, scope.names, depth));
-    TRY(change_lists(statement, text, scope));
+    const std::set<std::string> given = given_lists(scope, text);
+    TRY(change_lists(statement, text, scope, given));
     take_inner_call(statement, text, scope);
     const std::string root(target.substr(0, target.find('.')));
     const bool whole = root == target, named = is_python_path(text);
@@ -224,7 +237,7 @@ class PythonConfigReader {
     if (whole) forget_name(scope, root);
     else change_config(scope, root, statement);
     TRY(set(target, std::move(value), statement, scope.names));
-    share_lists(scope, target, text);
+    share_lists(scope, target, given);
     shared.erase(root);
     for (const std::string& other : shared) {
       const bool part = whole && named;  // "m = cfg.model", else "cfg.model = m"

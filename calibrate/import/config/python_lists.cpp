@@ -1,6 +1,7 @@
 #include "calibrate/import/config/python_lists.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "model/base/contains.h"
 #include "model/base/text.h"
@@ -32,24 +33,6 @@ const PythonValue* value_at(const PythonNames& names, std::string_view path) {
   return at;
 }
 
-/// Paths that the text calls or mentions, whole: "mods.append" of "x = mods.append(4)".
-std::vector<std::string_view> paths_in(std::string_view text) {
-  std::vector<std::string_view> paths;
-  char quote = 0;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (quote != 0 || text[at] == '"' || text[at] == '\'') {
-      quote = quote == 0 ? text[at] : text[at] == quote ? char{0} : quote;
-      continue;
-    }
-    if (!is_python_letter(text[at])) continue;
-    const std::size_t begin = at;
-    while (at < text.size() && (is_python_letter(text[at]) || text[at] == '.')) ++at;
-    paths.push_back(text.substr(begin, at - begin));
-    --at;
-  }
-  return paths;
-}
-
 bool only_reads(std::string_view method) {
   constexpr std::string_view methods[] = {"copy", "count", "index", "get", "items", "keys", "values"};
   return contains(methods, method);
@@ -62,30 +45,87 @@ bool leaves_lists(std::string_view function) {
   return contains(functions, function);
 }
 
-}  // namespace
+/// What the brackets around a place do with what stands there.
+struct Around {
+  bool handed = false;  ///< it goes to a function that may change it
+};
 
-void share_lists(PythonScope& scope, std::string_view target, std::string_view text) {
-  const std::string own(root_of(target));
-  for (const std::string_view path : paths_in(text)) {
-    const PythonValue* value = value_at(scope.names, path);
-    const std::string other(root_of(path));
-    if (value == nullptr || other == own || !holds_list(*value)) continue;
-    scope.lists[own].insert(other), scope.lists[other].insert(own);
-  }
+/// Inside of one more: brackets without a function and classes keep what the ones around them get, and of what
+/// functions of Python itself are handed, those get no more than a copy.
+Around inside(std::string_view function, const Around& around) {
+  if (function.empty() || is_python_class(function)) return around;
+  return {!leaves_lists(function)};
 }
 
-std::vector<std::string> changed_lists(const PythonScope& scope, std::string_view text) {
-  std::vector<std::string> changed;
-  const std::string_view function = called_function(text);
-  const bool hands = !function.empty() && !is_python_class(function) && !leaves_lists(function);
-  for (const std::string_view path : paths_in(text)) {
-    const std::string_view behind = stripped(std::string_view(path.data() + path.size(), text.data() + text.size()));
+/// A path that the text calls or mentions, whole: "mods.append" of "x = mods.append(4)".
+struct Mention {
+  std::string_view path;
+  Around around;
+};
+
+std::vector<Mention> mentions_in(std::string_view text) {
+  std::vector<Mention> mentions;
+  std::vector<Around> open(1);
+  std::string_view path;  // in front, which a bracket calls
+  char quote = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (quote == 0 && c == ' ') continue;  // "f (mods)"
+    const std::string_view function = std::exchange(path, {});
+    if (quote != 0 || c == '"' || c == '\'') {
+      quote = quote == 0 ? c : c == quote ? char{0} : quote;
+    } else if (c == '(' || c == '[' || c == '{') {
+      open.push_back(inside(c == '(' ? function : std::string_view(), open.back()));
+    } else if ((c == ')' || c == ']' || c == '}') && open.size() > 1) {
+      open.pop_back(), path = text.substr(at, 1);  // "f()(mods)": what a call gives is called
+    } else if (is_python_letter(c)) {
+      const std::size_t begin = at;
+      while (at < text.size() && (is_python_letter(text[at]) || text[at] == '.')) ++at;
+      path = text.substr(begin, at - begin);
+      const bool entry = stripped(text.substr(at)).starts_with('[');
+      mentions.push_back({path, {open.back().handed && !entry}});
+      --at;
+    }
+  }
+  return mentions;
+}
+
+/// May the value at the path be a list that has other names? One that is computed from a list may be that list.
+bool may_be_shared(const PythonScope& scope, std::string_view path) {
+  const PythonValue *value = value_at(scope.names, path), *root = value_at(scope.names, root_of(path));
+  const PythonValue* known = value != nullptr ? value : root;
+  return known != nullptr && known->kind == PythonValue::Kind::computed && is_shared_list(scope, path);
+}
+
+}  // namespace
+
+std::set<std::string> given_lists(const PythonScope& scope, std::string_view text) {
+  std::set<std::string> given;
+  for (const Mention& mention : mentions_in(text)) {
+    const PythonValue* value = value_at(scope.names, mention.path);
+    if ((value == nullptr || !holds_list(*value)) && !may_be_shared(scope, mention.path)) continue;
+    const std::string root(root_of(mention.path));
+    given.insert(root);
+    if (const auto others = scope.lists.find(root); others != scope.lists.end())
+      given.insert(others->second.begin(), others->second.end());
+  }
+  return given;
+}
+
+void share_lists(PythonScope& scope, std::string_view target, const std::set<std::string>& given) {
+  const std::string own(root_of(target));
+  for (const std::string& other : given)
+    if (other != own) scope.lists[own].insert(other), scope.lists[other].insert(own);
+}
+
+std::vector<ChangedList> changed_lists(const PythonScope& scope, std::string_view text) {
+  std::vector<ChangedList> changed;
+  for (const auto& [path, around] : mentions_in(text)) {
     const std::string_view owner = path.substr(0, path.rfind('.') == path.npos ? 0 : path.rfind('.'));
-    const PythonValue *list = value_at(scope.names, path), *owned = value_at(scope.names, owner);
-    const bool calls =
-        behind.starts_with('(') && owned != nullptr && is_list(*owned) && !only_reads(path.substr(owner.size() + 1));
-    if (calls) changed.emplace_back(owner);
-    else if (hands && list != nullptr && is_list(*list) && hands_whole(text, path)) changed.emplace_back(path);
+    const bool method = !owner.empty() && (names_list(scope, owner) || may_be_shared(scope, owner));
+    if (method && !only_reads(path.substr(owner.size() + 1))) changed.push_back({std::string(owner), true});
+    else if (!method && around.handed && (names_list(scope, path) || may_be_shared(scope, path)))
+      changed.push_back({std::string(path), false});
   }
   return changed;
 }

@@ -1,6 +1,7 @@
 // Lists and dictionaries of a Python function, which change in place: one that has two names changes under both.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,12 +10,17 @@
 
 namespace stepcast::calibrate {
 
-/// `target` was given what the text says: the names of lists in it are names of the same lists from here on.
-void share_lists(PythonScope& scope, std::string_view target, std::string_view text);
+/// Names that hold the lists that the text mentions, or may hold them.
+std::set<std::string> given_lists(const PythonScope& scope, std::string_view text);
+/// `target` was given these: it is another name of the same lists from here on.
+void share_lists(PythonScope& scope, std::string_view target, const std::set<std::string>& given);
 
-/// Paths of lists that a text may change, "mods" or "cfg.model.modules": it calls a method of them that does, or hands
-/// them to a function that is no class.
-std::vector<std::string> changed_lists(const PythonScope& scope, std::string_view text);
+struct ChangedList {
+  std::string path;     ///< "mods" or "cfg.model.modules"
+  bool called = false;  ///< by a method of its own; else it is handed on
+};
+/// Lists that a text may change: it names a method of them that does, or hands them to a function that is no class.
+std::vector<ChangedList> changed_lists(const PythonScope& scope, std::string_view text);
 
 /// Stands a list at the path?
 bool names_list(const PythonScope& scope, std::string_view path);

@@ -289,6 +289,32 @@ TEST(ConfigPython, ListsThatChangeAreNotKept) {
   EXPECT_EQ(last("    cfg.m = mods\n    mods = [\"b\"]\n    mods.append(\"c\")\n"), "m=[\"a\"]") << "another list";
 }
 
+/// A list that gets its second name in a roundabout way changes under both all the same.
+TEST(ConfigPython, SecondNamesOfListsAreFoundWhereverTheyAreGiven) {
+  const std::string base = "def base(m) -> ConfigContainer:\n    cfg = _base()\n    cfg.m = m\n    return cfg\n"
+                           "def f() -> ConfigContainer:\n    mods = [\"a\"]\n    cfg = base(mods)\n";
+  EXPECT_THAT(read_function(base + "    return cfg\n", "f"), testing::Contains("m=[\"a\"]"));
+  const auto changed = read_python_config(base + "    mods.append(\"b\")\n    return cfg\n", "c.py", "f");
+  ASSERT_FALSE(changed);
+  EXPECT_THAT(to_text(changed.error()), HasSubstr("c.py:8: 'mods.append"));
+  for (const char* lines :
+      {"a, b = mods, 2\n    a.append(\"b\")", "other = x if x else mods\n    other.append(\"b\")",
+          "other = [mods][0]\n    other.append(\"b\")", "other = [mods][0]\n    third = other\n    third.append(\"b\")",
+          "other = mods\n    mods = [\"c\"]\n    other.append(\"b\")", "x = mods.append\n    x(\"b\")",
+          "other = [mods][0]\n    extend(other)", "cfg.n = N(a=mods.pop(), b=[mods])",
+          "if big:\n        mods = [\"c\"]\n    mods.append(\"b\")",
+          "if big:\n        other = [mods][0]\n    other.append(\"b\")", "x = extend(mods)[0]", "x = extend (mods)",
+          "x = pick()([mods])", "x = M(a=extend(mods))"})
+    EXPECT_THAT(refusal_of_python("    cfg = _base()\n    mods = [\"a\"]\n    cfg.m = mods\n    " + std::string(lines) +
+                                  "\n    return cfg\n"),
+        HasSubstr("more than literal values"))
+        << lines;
+  EXPECT_THAT(
+      read_body("    mods = [\"a\"]\n    cfg.m = mods\n    n = len(mods)\n    x = M(a=str(mods))\n    k = mods[0]\n"),
+      testing::Contains("m=[\"a\"]"));
+  EXPECT_THAT(refusal_of_python("    mods = [\"a\"]\n    return Config(n=mods.pop(), m=mods)\n"), HasSubstr("'return"));
+}
+
 /// 8 functions that each call the next one 12 times, 430 million calls in all, are read once each; values are bounded
 /// in depth, and in how often one is used: 20 lines that double one.
 TEST(ConfigPython, TheWorkIsBounded) {
