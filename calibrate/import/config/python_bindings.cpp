@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "calibrate/import/config/python_blocks.h"
+#include "calibrate/import/config/python_changes.h"
+#include "calibrate/import/config/python_lists.h"
 #include "model/base/text.h"
 
 namespace stepcast::calibrate {
@@ -29,6 +31,27 @@ void take_fallback(const PythonParameter& parameter, std::size_t line, const Pyt
   names[parameter.name] = std::move(value);
 }
 
+/// Does the statement give the list of the name a second one, "other = mods"? A field of a configuration is none.
+bool gives_second_name(std::string_view statement, std::string_view name) {
+  const std::size_t equals = statement.find('=');
+  return equals != statement.npos && stripped(statement.substr(equals + 1)) == name &&
+         assigned_target(statement).find('.') == statement.npos;
+}
+
+/// Does a list of the file have its value wherever it is read? A function that changes it may be called before.
+bool stays_list(const std::vector<PythonStatement>& statements, std::string_view name) {
+  bool defined = false;
+  for (const PythonStatement& statement : statements) {
+    const std::string_view text = statement.text;
+    const bool defines = !defined && statement.indent == 0 && assigned_target(text) == name;
+    defined |= defines;
+    if (defines ? python_value(stripped(text.substr(text.find('=') + 1)), 0, {}).kind != PythonValue::Kind::literal
+                : may_change_list(text, name) || gives_second_name(text, name))
+      return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 PythonNames constant_names(const std::vector<PythonStatement>& statements) {
@@ -47,6 +70,7 @@ PythonNames constant_names(const std::vector<PythonStatement>& statements) {
     PythonValue value = python_value(stripped(text.substr(equals + 1)), statement.line, names);
     if (value.kind == PythonValue::Kind::literal) names[std::string(name)] = std::move(value);
   }
+  std::erase_if(names, [&](const auto& name) { return is_list(name.second) && !stays_list(statements, name.first); });
   return names;
 }
 

@@ -9,11 +9,6 @@
 namespace stepcast::calibrate {
 namespace {
 
-bool is_list(const PythonValue& value) {
-  return value.kind == PythonValue::Kind::literal && !value.quoted &&
-         (value.text.starts_with('[') || value.text.starts_with('{'));
-}
-
 bool holds_list(const PythonValue& value) {
   return is_list(value) ||
          std::ranges::any_of(value.keywords, [](const auto& keyword) { return holds_list(keyword.second); });
@@ -48,20 +43,30 @@ bool leaves_lists(std::string_view function) {
 /// What the brackets around a place do with what stands there.
 struct Around {
   bool handed = false;  ///< it goes to a function that may change it
+  bool kept = false;    ///< a class keeps it, or a function of Python itself reads it
 };
 
 /// Inside of one more: brackets without a function and classes keep what the ones around them get, and of what
 /// functions of Python itself are handed, those get no more than a copy.
 Around inside(std::string_view function, const Around& around) {
-  if (function.empty() || is_python_class(function)) return around;
-  return {!leaves_lists(function)};
+  if (function.empty()) return around;
+  if (is_python_class(function)) return {around.handed, !around.handed};
+  return {!leaves_lists(function), leaves_lists(function)};
 }
 
 /// A path that the text calls or mentions, whole: "mods.append" of "x = mods.append(4)".
 struct Mention {
   std::string_view path;
   Around around;
+  std::string_view front, behind;
 };
+
+/// Behind "mods": "[0]" and no more is read, where it neither gets another value nor is asked for anything.
+bool reads_entry(std::string_view behind) {
+  behind = stripped(behind.substr(std::min(behind.find(']'), behind.size() - 1) + 1));
+  return behind.empty() || is_python_letter(behind.front()) ||
+         std::string_view(",)]}:").find(behind.front()) != std::string_view::npos;
+}
 
 std::vector<Mention> mentions_in(std::string_view text) {
   std::vector<Mention> mentions;
@@ -82,8 +87,10 @@ std::vector<Mention> mentions_in(std::string_view text) {
       const std::size_t begin = at;
       while (at < text.size() && (is_python_letter(text[at]) || text[at] == '.')) ++at;
       path = text.substr(begin, at - begin);
-      const bool entry = stripped(text.substr(at)).starts_with('[');
-      mentions.push_back({path, {open.back().handed && !entry}});
+      const std::string_view behind = stripped(text.substr(at));
+      const bool keyword = open.size() > 1 && behind.starts_with('=') && !behind.starts_with("==");
+      const Around around{open.back().handed && !behind.starts_with('['), open.back().kept};
+      if (!keyword) mentions.push_back({path, around, stripped(text.substr(0, begin)), behind});
       --at;
     }
   }
@@ -98,6 +105,24 @@ bool may_be_shared(const PythonScope& scope, std::string_view path) {
 }
 
 }  // namespace
+
+bool is_list(const PythonValue& value) {
+  return value.kind == PythonValue::Kind::literal && !value.quoted &&
+         (value.text.starts_with('[') || value.text.starts_with('{'));
+}
+
+bool may_change_list(std::string_view statement, std::string_view name) {
+  if (!mentions_name(statement, name)) return false;
+  const std::string dot = std::string(name) + ".";
+  return std::ranges::any_of(mentions_in(statement), [&](const Mention& mention) {
+    const auto& [path, around, front, behind] = mention;
+    if (path.starts_with(dot)) return !only_reads(path.substr(dot.size()));
+    if (path != name) return false;
+    if (behind.starts_with('[')) return statement.starts_with("del ") || !reads_entry(behind);
+    const bool given_plainly = front.ends_with('=') && front.find('=') + 1 == front.size() && behind.empty();
+    return !around.kept && !front.ends_with(" in") && !given_plainly;
+  });
+}
 
 std::set<std::string> given_lists(const PythonScope& scope, std::string_view text) {
   std::set<std::string> given;
@@ -120,7 +145,7 @@ void share_lists(PythonScope& scope, std::string_view target, const std::set<std
 
 std::vector<ChangedList> changed_lists(const PythonScope& scope, std::string_view text) {
   std::vector<ChangedList> changed;
-  for (const auto& [path, around] : mentions_in(text)) {
+  for (const auto& [path, around, front, behind] : mentions_in(text)) {
     const std::string_view owner = path.substr(0, path.rfind('.') == path.npos ? 0 : path.rfind('.'));
     const bool method = !owner.empty() && (names_list(scope, owner) || may_be_shared(scope, owner));
     if (method && !only_reads(path.substr(owner.size() + 1))) changed.push_back({std::string(owner), true});

@@ -10,6 +10,12 @@
 
 namespace stepcast::calibrate {
 
+/// A list or a dictionary, written out.
+bool is_list(const PythonValue& value);
+/// May the statement change the list that the name has, or give it away to what may? "cfg.modules = mods" and
+/// "other = mods" do not: they give it one more name.
+bool may_change_list(std::string_view statement, std::string_view name);
+
 /// Names that hold the lists that the text mentions, or may hold them.
 std::set<std::string> given_lists(const PythonScope& scope, std::string_view text);
 /// `target` was given these: it is another name of the same lists from here on.

@@ -315,6 +315,26 @@ TEST(ConfigPython, SecondNamesOfListsAreFoundWhereverTheyAreGiven) {
   EXPECT_THAT(refusal_of_python("    mods = [\"a\"]\n    return Config(n=mods.pop(), m=mods)\n"), HasSubstr("'return"));
 }
 
+/// A list of the file that any of its functions may change, or that has a second name there, is not known.
+TEST(ConfigPython, ListsOfAFileThatChangeElsewhereAreNotKnown) {
+  const std::string start = "MODS = [\"a\"]\n",
+                    base = "def base() -> ConfigContainer:\n    cfg = _base()\n    cfg.m = MODS\n"
+                           "    return cfg\n";
+  for (const char* reads :
+      {"", "print(MODS)\n", "N = len(MODS)\n", "def g(x):\n    return x in MODS\n", "def g(x):\n    x.m = MODS\n",
+          "def g():\n    return M(mods=MODS)\n", "K = MODS[0]\n", "S = 'MODS.append'\n"})
+    EXPECT_THAT(read_function(start + reads + base, "base"), testing::Contains("m=[\"a\"]")) << reads;
+  for (const char* changes : {"OTHER = MODS\nOTHER.append(\"b\")\n", "def g():\n    MODS.append(\"b\")\n",
+           "def g():\n    MODS[0] = \"b\"\n", "def g():\n    x = [MODS]\n", "extend(MODS)\n", "A, B = MODS, 2\n",
+           "def g():\n    x = y.m = MODS\n", "def g():\n    return MODS\n", "def g():\n    add = MODS.append\n",
+           "def g():\n    del MODS[0]\n", "MODS[0].append(1)\n", "MODS.append(\"b\")\n"})
+    EXPECT_THAT(read_function(start + changes + base, "base"), testing::Contains("m=${MODS} (computed)")) << changes;
+  EXPECT_THAT(read_function("A = [\"a\"]\nMODS = A\nA.append(\"b\")\n" + base, "base"),
+      testing::Contains("m=${MODS} (computed)"));
+  const std::string caller = "def f() -> ConfigContainer:\n    cfg = base()\n    MODS.append(\"b\")\n    return cfg\n";
+  EXPECT_THAT(read_function(start + base + caller, "f"), testing::Contains("m=${MODS} (computed)"));
+}
+
 /// 8 functions that each call the next one 12 times, 430 million calls in all, are read once each; values are bounded
 /// in depth, and in how often one is used: 20 lines that double one.
 TEST(ConfigPython, TheWorkIsBounded) {
