@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "calibrate/import/config/python_blocks.h"
+#include "calibrate/import/config/python_lists.h"
 #include "calibrate/import/config/python_text.h"
 #include "model/base/text.h"
 #include "studies/launch/dialects/python_recipes.h"
@@ -17,9 +18,9 @@
 namespace stepcast::launch {
 namespace {
 
-using calibrate::is_python_letter, calibrate::may_set_name, calibrate::mentions_name, calibrate::python_parameters,
-    calibrate::python_statements, calibrate::python_value, calibrate::PythonParameter, calibrate::PythonNames,
-    calibrate::PythonStatement, calibrate::PythonValue;
+using calibrate::is_list, calibrate::is_python_letter, calibrate::may_change_list, calibrate::may_set_name,
+    calibrate::mentions_name, calibrate::python_parameters, calibrate::python_statements, calibrate::python_value,
+    calibrate::PythonParameter, calibrate::PythonNames, calibrate::PythonStatement, calibrate::PythonValue;
 
 /// "recipe" of "recipe = llm.llama3_8b.pretrain_recipe(...)", and the call.
 struct TakenRecipe {
@@ -198,14 +199,14 @@ Body body_around(const std::vector<PythonStatement>& statements, std::size_t pla
   return body;
 }
 
-/// "mods.append(4)" and "mods += [4]": lists that were as the changed one may be the same, and what the recipe was
-/// given of it changes with it.
+/// "mods.append(4)", "mods += [4]" and "extend(mods)": lists that were as the changed one may be the same, and what the
+/// recipe was given of it changes with it. Names that are given in a block of its own are not followed.
 void forget_changed_lists(
-    Launch& launch, const PythonStatement& statement, std::string_view target, PythonNames& names) {
+    Launch& launch, const PythonStatement& statement, std::string_view target, bool follows, PythonNames& names) {
   std::vector<std::string> changed;
   for (const auto& [name, known] : names)
-    if (name != target && !known.quoted && (known.text.starts_with('[') || known.text.starts_with('{')) &&
-        may_set_name(statement.text, name))
+    if (name != target && is_list(known) &&
+        (may_change_list(statement.text, name) || (!follows && statement.text.ends_with("= " + name))))
       changed.push_back(known.text);
   for (const std::string& list : changed) {
     std::erase_if(names, [&](const auto& name) { return name.second.text == list; });
@@ -239,7 +240,7 @@ void take_changes(Launch& launch, const std::vector<PythonStatement>& statements
       leave_unfollowed(
           launch, statement.line, fmt::format("what '{:.80}' does to the recipe is not read", statement.text));
     PythonValue known = python_value(value, statement.line, names);
-    forget_changed_lists(launch, statement, target, names);
+    forget_changed_lists(launch, statement, target, follows, names);
     std::erase_if(names, [&](const auto& name) { return may_set_name(statement.text, name.first); });
     if (!target.empty() && follows && known.kind == PythonValue::Kind::literal)
       names[std::string(target)] = std::move(known);

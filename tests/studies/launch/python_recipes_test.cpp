@@ -124,9 +124,14 @@ TEST(PythonRecipes, ARecipeUnderAConditionIsNotRead) {
 /// A list that the recipe was given changes with it, whichever of its names does it.
 TEST(PythonRecipes, AListThatChangesBehindTheRecipeIsSaid) {
   const std::string given = script + "    mods = ['mlp']\n    recipe.model.config.recompute_modules = mods\n";
-  EXPECT_THAT(meaning_of(given + "    return recipe\n", "run.py"), Not(HasSubstr("is not read")));
+  for (const char* reads : {"", "    print(mods)\n", "    n = len(mods)\n", "    k = mods.index('mlp')\n"})
+    EXPECT_THAT(meaning_of(given + reads + "    return recipe\n", "run.py"), Not(HasSubstr("is not read"))) << reads;
   for (const char* changes :
-      {"    mods.append('moe')\n", "    other = mods\n    other.append('moe')\n", "    mods += ['moe']\n"})
+      {"    mods.append('moe')\n", "    other = mods\n    other.append('moe')\n", "    mods += ['moe']\n",
+          "    extend(mods)\n", "    list.append(mods, 'moe')\n", "    a, b = mods, 2\n    a.append('moe')\n",
+          "    x = [mods]\n    x[0].append('moe')\n", "    add = mods.append\n    add('moe')\n", "    del mods[0]\n",
+          "    if big:\n        other = mods\n        other.append('moe')\n",
+          "    x = y = mods\n    y.append('moe')\n"})
     EXPECT_THAT(meaning_of(given + changes + "    return recipe\n", "run.py"), HasSubstr("may change a list"))
         << changes;
 }
