@@ -61,6 +61,9 @@ struct Mention {
   std::string_view front, behind;
 };
 
+/// "x in mods" reads the list.
+bool asks_for_one(const Mention& mention) { return mention.front.ends_with(" in"); }
+
 /// Behind "mods": "[0]" and no more is read, where it neither gets another value nor is asked for anything.
 bool reads_entry(std::string_view behind) {
   behind = stripped(behind.substr(std::min(behind.find(']'), behind.size() - 1) + 1));
@@ -120,7 +123,7 @@ bool may_change_list(std::string_view statement, std::string_view name) {
     if (path != name) return false;
     if (behind.starts_with('[')) return statement.starts_with("del ") || !reads_entry(behind);
     const bool given_plainly = front.ends_with('=') && front.find('=') + 1 == front.size() && behind.empty();
-    return !around.kept && !front.ends_with(" in") && !given_plainly;
+    return !around.kept && !asks_for_one(mention) && !given_plainly;
   });
 }
 
@@ -128,6 +131,7 @@ std::set<std::string> given_lists(const PythonScope& scope, std::string_view tex
   std::set<std::string> given;
   for (const Mention& mention : mentions_in(text)) {
     const PythonValue* value = value_at(scope.names, mention.path);
+    if (asks_for_one(mention)) continue;
     if ((value == nullptr || !holds_list(*value)) && !may_be_shared(scope, mention.path)) continue;
     const std::string root(root_of(mention.path));
     given.insert(root);

@@ -309,8 +309,8 @@ TEST(ConfigPython, SecondNamesOfListsAreFoundWhereverTheyAreGiven) {
                                   "\n    return cfg\n"),
         HasSubstr("more than literal values"))
         << lines;
-  EXPECT_THAT(
-      read_body("    mods = [\"a\"]\n    cfg.m = mods\n    n = len(mods)\n    x = M(a=str(mods))\n    k = mods[0]\n"),
+  EXPECT_THAT(read_body("    mods = [\"a\"]\n    cfg.m = mods\n    n = len(mods)\n    x = M(a=str(mods))\n"
+                        "    on = big and \"a\" in mods\n    cfg.spec = spec(on=on)\n    k = mods[0]\n"),
       testing::Contains("m=[\"a\"]"));
   EXPECT_THAT(refusal_of_python("    mods = [\"a\"]\n    return Config(n=mods.pop(), m=mods)\n"), HasSubstr("'return"));
 }
