@@ -62,6 +62,19 @@ TEST_F(JobManifests, WordsBlocksAndVariablesAreRead) {
   EXPECT_THAT(ran.out, AllOf(HasSubstr("\"gpus\": 32"), HasSubstr("\"micro_batch\": 4"))) << ran.err;
 }
 
+/// A container's own variable goes over one of the ConfigMap: 4 sequences a pass, and not 2.
+TEST_F(JobManifests, TheLastValueOfAVariableCounts) {
+  std::string words = sizes;
+  words.replace(words.find("size 1"), 6, "size $(MBS)");
+  const std::string run = "envFrom: [{configMapRef: {name: settings}}]\n"
+                          "              env: [{name: ALL, value: \"4\"}, {name: MBS, value: $(ALL)}]\n"
+                          "              command: [\"bash\", \"-c\", \"torchrun pretrain_gpt.py" +
+                          words + "\"]";
+  const std::string map = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {MBS: \"2\"}\n";
+  const Ran ran = scenario(pytorch_job(run, run) + map);
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("\"gpus\": 32"), HasSubstr("\"micro_batch\": 4"))) << ran.err;
+}
+
 TEST_F(JobManifests, OtherKindsTellTheirNodesInTheirWay) {
   const std::string trainer = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\nspec:\n"
                               "  trainer:\n    numNodes: 2\n    " +
