@@ -292,11 +292,12 @@ LaunchAgain launch_again(
   };
 }
 
-/// What a pod runs may be a text of the same file.
+/// What a pod runs may be a text of the same file; "/s/./run.sh" and "/s//run.sh" are "/s/run.sh".
 SourcedText with_files_of(const JobManifest& job, const SourcedText& others) {
   if (job.files.empty()) return others;
   return [&job, others](const std::string& name) -> std::optional<std::string> {
-    const auto file = std::ranges::find(job.files, name, &LaunchFile::name);
+    const auto plain = [](const std::string& path) { return std::filesystem::path(path).lexically_normal(); };
+    const auto file = std::ranges::find(job.files, plain(name), [&](const LaunchFile& one) { return plain(one.name); });
     if (file != job.files.end()) return file->text;
     return others ? others(name) : std::nullopt;
   };

@@ -129,6 +129,31 @@ TEST_F(JobManifests, TextsOfAConfigMapBesideAJobAreRead) {
       << "it is not mounted";
 }
 
+/// The same command runs another text where pods mount another map.
+TEST_F(JobManifests, PodsThatMountOtherTextsAreNotAlike) {
+  const auto job = [](const std::string& other, const std::string& path) {
+    const std::string run = "command: [bash, " + path + "]\n              volumeMounts: [{name: here, mountPath: /s}]";
+    std::string all = pytorch_job(run, run);
+    const auto mount = [&](const std::string& name, std::size_t behind) {
+      const std::size_t at = all.find("containers:\n", behind);
+      all.insert(all.rfind('\n', at) + 1, "          volumes: [{name: here, configMap: {name: " + name + "}}]\n");
+    };
+    mount(other, all.find("Worker:"));
+    mount("first", 0);
+    for (const char* name : {"first", "second"}) {
+      std::string run_it = sizes;
+      run_it.replace(run_it.find("size 1"), 6, name == std::string("first") ? "size 1" : "size 4");
+      all += std::string("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: ") + name +
+             "}\ndata:\n  run.sh: |\n    torchrun pretrain_gpt.py" + run_it + "\n";
+    }
+    return all;
+  };
+  EXPECT_THAT(scenario(job("second", "/s/run.sh")).err,
+      HasSubstr("pods of Worker find another text as /s/run.sh than those before them"));
+  for (const char* path : {"/s/run.sh", "/s/./run.sh", "/s//run.sh"})
+    EXPECT_THAT(scenario(job("first", path)).out, HasSubstr("\"micro_batch\": 1")) << path;
+}
+
 TEST_F(JobManifests, CountsThatContradictAreErrors) {
   const auto run = [](const std::string& launcher) {
     return "command: [\"bash\", \"-c\", \"" + launcher + " pretrain_gpt.py" + sizes + "\"]";
