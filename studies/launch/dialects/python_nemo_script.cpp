@@ -287,18 +287,23 @@ void take_callers(
   }
 }
 
+/// "configure(4)" and "configure (nodes=4)": does a call of the function stand in it that hands it something?
+bool hands_arguments(std::string_view text, std::string_view function) {
+  for (std::size_t at = text.find(function); at != text.npos; at = text.find(function, at + 1)) {
+    const std::string_view behind = stripped(text.substr(at + function.size()));
+    if (behind.starts_with('(') && !stripped(behind.substr(1)).starts_with(')')) return true;
+  }
+  return false;
+}
+
 /// Parameters of the function that takes the recipe, where every call leaves them as the function has them and its own
 /// statements give them no other value.
 void take_parameters(Launch& launch, const std::vector<PythonStatement>& statements, const TakenRecipe& taken,
     const std::map<std::string, std::string>& defined) {
   const Body body = body_around(statements, taken.place);
   if (body.function.empty()) return;
-  const std::string call = std::string(body.function) + "(";
-  for (std::size_t i = 0; i < statements.size(); ++i) {
-    const std::string_view text = statements[i].text;
-    for (std::size_t at = text.find(call); at != text.npos && i + 1 != body.begin; at = text.find(call, at + 1))
-      if (!text.substr(at + call.size()).starts_with(')')) return;
-  }
+  for (std::size_t i = 0; i < statements.size(); ++i)
+    if (i + 1 != body.begin && hands_arguments(statements[i].text, body.function)) return;
   std::string told;
   for (const PythonParameter& parameter : python_parameters(statements[body.begin - 1].text)) {
     const PythonValue value = python_value(parameter.fallback, statements[body.begin - 1].line, {});

@@ -110,26 +110,40 @@ Expected<void> order_fsdp(DialectWords& words) {
   return {};
 }
 
+/// Does an argument that belongs to an engine say that it runs? FSDP's version alone does not, and stage 0 is
+/// DeepSpeed's too.
+bool starts_engine(const GivenArgument& given) {
+  constexpr std::string_view engines[] = {"deepspeed", "fsdp", "zero_", "use_deepspeed", "use_fsdp"};
+  const bool named = std::ranges::any_of(engines, [&](std::string_view engine) {
+    return given.name.starts_with(engine) || given.name.find("." + std::string(engine)) != given.name.npos;
+  });
+  if (!named || given.name == "fsdp_version") return false;
+  const bool number = given.value == "1" || (given.value == "0" && given.name.ends_with("stage"));
+  return number || (!is_off(given.value) && !is_switched_off(given.value));
+}
+
 /// Neither DeepSpeed, whose optimizer has copies in 32 bits, nor FSDP, for which accelerate makes some
 /// (huggingface/accelerate: src/accelerate/accelerator.py and utils/fsdp_utils.py), runs the weights as they are
 /// loaded.
 bool runs_as_loaded(const DialectWords& words) {
-  constexpr std::string_view engines[] = {"deepspeed", "fsdp", "zero_"};
   return std::ranges::none_of(words.launch.arguments, [&](const GivenArgument& given) {
     const std::string value = lower_case(given.value);
     const bool by_accelerate = given.name == "distributed_type" && !value.ends_with("multi_gpu") && value != "no";
-    const bool names_engine = std::ranges::any_of(engines, [&](std::string_view engine) {
-      return given.name.starts_with(engine) || given.name.find("." + std::string(engine)) != given.name.npos;
-    });
-    return by_accelerate || (names_engine && !is_off(value));
+    return by_accelerate || starts_engine(given);
   });
+}
+
+/// The type in which weights are told to be loaded; "auto" is one here, and not none. "" = none is told.
+std::string told_type(const Launch& launch) {
+  const GivenArgument* told = launch.find("torch_dtype");
+  if (told == nullptr) told = launch.find("dtype");
+  const std::string type = told == nullptr ? "" : lower_case(told->value);
+  return type != "auto" && says_none(type) ? "" : type;
 }
 
 /// "--torch_dtype bfloat16", and "auto", which is what the network's own file has: 16 bits in those of today.
 void take_loaded_type(DialectWords& words) {
-  const GivenArgument* told = words.launch.find("torch_dtype");  // "auto" is a type here, and not none
-  if (told == nullptr) told = words.launch.find("dtype");
-  const std::string type = told == nullptr ? "" : lower_case(told->value);
+  const std::string type = told_type(words.launch);
   if (!runs_as_loaded(words) || (type != "auto" && !type.ends_with("16"))) return;
   words.launch.short_weights = true;
   if (type == "auto") words.note("weights are loaded in the type of the network's file (auto), taken for 16 bits");
@@ -235,18 +249,21 @@ Expected<void> settle_axolotl(DialectWords& words) {
   }
   words.note_samples("sequence_len", words.is_on("sample_packing") || words.is_on("pad_to_sequence_len"));
   // src/axolotl/utils/config/__init__.py: bf16 is the type in which weights are loaded, too
-  words.launch.short_weights = runs_as_loaded(words) && words.is_on("bf16");
+  words.launch.short_weights = runs_as_loaded(words) && (words.is_on("bf16") || words.is_on("bfloat16"));
   return check_deepspeed_file(words);
 }
 
 /// swift/model/utils.py (is_mp, get_default_device_map): where a rank sees several GPUs its layers lie over these, one
 /// after the other. Error: such a run.
-Expected<void> check_swift_ranks(const Launch& launch) {
-  if (launch.find("num_processes") != nullptr) return {};  // accelerate's, a rank for each GPU
+Expected<void> check_swift_ranks(DialectWords& words) {
+  const Launch& launch = words.launch;
   const auto found = launch.environment.find("CUDA_VISIBLE_DEVICES");
   if (found == launch.environment.end() || !launch.untold_gpus.empty()) return {};
   const std::int64_t devices = calibrate::visible_devices(found->second);
-  const std::int64_t ranks = launch.gpus_per_node > 0 ? launch.gpus_per_node : std::max<std::int64_t>(1, launch.gpus);
+  TRY(const std::int64_t told, words.count("num_processes"));  // accelerate's, of all nodes
+  TRY(const std::int64_t nodes, words.count("num_machines", 1));
+  const std::int64_t of_node = told > 0 ? told / std::max<std::int64_t>(1, nodes) : launch.gpus_per_node;
+  const std::int64_t ranks = std::max<std::int64_t>(1, of_node > 0 ? of_node : launch.gpus);
   if (devices <= ranks) return {};
   return fail(fmt::format("{} CUDA_VISIBLE_DEVICES", launch.where),
       fmt::format("{} GPUs for {} rank{} of a node: a rank's layers lie over several GPUs (device_map), which is not "
@@ -258,7 +275,7 @@ Expected<void> check_swift_ranks(const Launch& launch) {
 /// swift/trainers/arguments.py, swift/arguments/{sft_args,tuner_args}.py and base_args/model_args.py of ms-swift: its
 /// own defaults, and names for DeepSpeed's files and FSDP's that it ships.
 Expected<void> settle_swift(DialectWords& words) {
-  TRY(check_swift_ranks(words.launch));
+  TRY(check_swift_ranks(words));
   words.put_default("gradient_checkpointing", "true");
   const std::string tuner = words.value("tuner_type", words.value("train_type", words.value("sft_type", "lora")));
   if (tuner == "full") words.drop("lora_rank");
@@ -276,8 +293,9 @@ Expected<void> settle_swift(DialectWords& words) {
   if (GivenArgument* fsdp = words.last("fsdp"); fsdp != nullptr && fsdp->value == "fsdp2") fsdp->value = "full_shard";
   TRY(order_fsdp(words));
   words.note_samples("max_length", words.is_on("packing"));
-  // swift/arguments/base_args/model_args.py: weights are loaded in the type in which products run
-  words.launch.short_weights = runs_as_loaded(words);
+  // swift/arguments/base_args/model_args.py: weights are loaded in the type in which products run, unless told
+  const std::string type = told_type(words.launch);
+  words.launch.short_weights = runs_as_loaded(words) && (type.empty() || type.ends_with("16"));
   return check_deepspeed_file(words);
 }
 

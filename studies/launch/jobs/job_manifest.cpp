@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/contains.h"
 #include "model/yaml/yaml.h"
 #include "studies/launch/jobs/pod_script.h"
 #include "studies/launch/jobs/pods.h"
@@ -22,6 +23,20 @@ constexpr std::string_view ray_job = "RayJob";
 bool is_job(const YamlNode& document) {
   return document.find("apiVersion") != nullptr &&
          (job_kind_of(document) != nullptr || manifest_text(document.find("kind")) == ray_job);
+}
+
+/// The first file that one of both has, and the other has not or with another text; "" = both have the same.
+std::string other_file(
+    const std::vector<calibrate::LaunchFile>& files, const std::vector<calibrate::LaunchFile>& others) {
+  const auto lacks = [](const auto& all, const calibrate::LaunchFile& file) {
+    return std::ranges::none_of(
+        all, [&](const calibrate::LaunchFile& one) { return one.name == file.name && one.text == file.text; });
+  };
+  for (const auto& file : files)
+    if (lacks(others, file)) return file.name;
+  for (const auto& file : others)
+    if (lacks(files, file)) return file.name;
+  return "";
 }
 
 /// Of one document, as what the row says of its kind.
@@ -68,9 +83,16 @@ class ManifestReader {
   }
 
   Expected<std::string> script_of(const Pods& pods, JobManifest& job) const {
-    job.untold.clear();
-    const PodVariables variables = maps_.variables(*pods.container, job.untold);
-    job.files = maps_.mounted(pods.spec, *pods.container);
+    std::vector<std::string> untold;
+    const PodVariables variables = maps_.variables(*pods.container, untold);
+    std::ranges::copy_if(untold, std::back_inserter(job.untold),
+        [&](const std::string& source) { return !contains(job.untold, source); });
+    auto files = maps_.mounted(pods.spec, *pods.container);
+    if (const std::string other = job.script.empty() ? "" : other_file(files, job.files); !other.empty())
+      return fail(place_in_manifest(where_, *pods.container),
+          fmt::format("pods of {} find another text as {:.80} than those before them", pods.name, other),
+          "the command of the pods that train, as a script");
+    job.files = std::move(files);
     return script_of_container(*pods.container, variables, where_);
   }
 

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cstddef>
 #include <iterator>
+#include <ranges>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -30,9 +31,9 @@ std::string quoted(std::string_view text) {
   return out + "'";
 }
 
-/// $(NAME), which Kubernetes puts in itself before the command starts.
+/// $(NAME), which Kubernetes puts in itself before the command starts; the last value of a name counts.
 void put_in(std::string& text, const PodVariables& variables) {
-  for (const auto& [name, value] : variables)
+  for (const auto& [name, value] : std::views::reverse(variables))
     for (std::size_t at = text.find("$(" + name + ")"); at != text.npos; at = text.find("$(" + name + ")", at)) {
       text.replace(at, name.size() + 3, value);
       at += value.size();

@@ -53,11 +53,20 @@ std::string_view first_words(std::string_view text) {
   return {};
 }
 
-/// "[model]" in front of a line; a shell's "[ -f x ]" has a blank.
+/// "[model]" or "[[data]]" in front of a line; a shell's "[ -f x ]" and "[[ -f x ]]" have a blank.
 bool has_tables(std::string_view text) {
-  for (std::size_t at = text.find("\n["); at != text.npos; at = text.find("\n[", at + 1))
-    if (at + 2 < text.size() && std::isalpha(static_cast<unsigned char>(text[at + 2])) != 0) return true;
+  for (std::size_t at = text.find("\n["); at != text.npos; at = text.find("\n[", at + 1)) {
+    const std::size_t name = text.find_first_not_of('[', at + 1);
+    if (name != text.npos && name <= at + 3 && std::isalpha(static_cast<unsigned char>(text[name])) != 0) return true;
+  }
   return false;
+}
+
+/// Assignments of a script without a launch look like TOML, and so do tables that it writes into a file.
+bool is_script_like_toml(const std::string& text, const std::string& where) {
+  const std::string_view first = first_words(text);
+  if (config_form(text) != ConfigForm::toml || first.find('=') == first.npos || first.starts_with('[')) return false;
+  return !has_tables(text) || (!where.ends_with(".toml") && !read_config_arguments(text, where));
 }
 
 bool is_argument_file(std::string_view first) { return first.size() > 2 && first.starts_with("--") && first[2] != '-'; }
@@ -283,11 +292,12 @@ LaunchAgain launch_again(
   };
 }
 
-/// What a pod runs may be a text of the same file.
+/// What a pod runs may be a text of the same file; "/s/./run.sh" and "/s//run.sh" are "/s/run.sh".
 SourcedText with_files_of(const JobManifest& job, const SourcedText& others) {
   if (job.files.empty()) return others;
   return [&job, others](const std::string& name) -> std::optional<std::string> {
-    const auto file = std::ranges::find(job.files, name, &LaunchFile::name);
+    const auto plain = [](const std::string& path) { return std::filesystem::path(path).lexically_normal(); };
+    const auto file = std::ranges::find(job.files, plain(name), [&](const LaunchFile& one) { return plain(one.name); });
     if (file != job.files.end()) return file->text;
     return others ? others(name) : std::nullopt;
   };
@@ -337,10 +347,7 @@ Expected<Launch> launch_of_text(
   if (!lines && (script || !config)) return tl::unexpected(lines.error());
   if (!config) return launch_of_script({}, where, source, folders, {});
   auto launch = launch_of_config(text, where, source, folders);
-  // Assignments without a launch look like TOML.
-  if (!launch && config_form(text) == ConfigForm::toml && first.find('=') != first.npos && !first.starts_with('[') &&
-      !has_tables(text))
-    return launch_of_script({}, where, source, folders, {});
+  if (!launch && is_script_like_toml(text, where)) return launch_of_script({}, where, source, folders, {});
   return launch;
 }
 

@@ -62,6 +62,19 @@ TEST_F(JobManifests, WordsBlocksAndVariablesAreRead) {
   EXPECT_THAT(ran.out, AllOf(HasSubstr("\"gpus\": 32"), HasSubstr("\"micro_batch\": 4"))) << ran.err;
 }
 
+/// A container's own variable goes over one of the ConfigMap: 4 sequences a pass, and not 2.
+TEST_F(JobManifests, TheLastValueOfAVariableCounts) {
+  std::string words = sizes;
+  words.replace(words.find("size 1"), 6, "size $(MBS)");
+  const std::string run = "envFrom: [{configMapRef: {name: settings}}]\n"
+                          "              env: [{name: ALL, value: \"4\"}, {name: MBS, value: $(ALL)}]\n"
+                          "              command: [\"bash\", \"-c\", \"torchrun pretrain_gpt.py" +
+                          words + "\"]";
+  const std::string map = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {MBS: \"2\"}\n";
+  const Ran ran = scenario(pytorch_job(run, run) + map);
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("\"gpus\": 32"), HasSubstr("\"micro_batch\": 4"))) << ran.err;
+}
+
 TEST_F(JobManifests, OtherKindsTellTheirNodesInTheirWay) {
   const std::string trainer = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: a}\nspec:\n"
                               "  trainer:\n    numNodes: 2\n    " +
@@ -114,6 +127,31 @@ TEST_F(JobManifests, TextsOfAConfigMapBesideAJobAreRead) {
   EXPECT_THAT(scenario(job(mounts + from, "other") + map).err, HasSubstr("it runs run.sh, which is not beside it"));
   EXPECT_THAT(scenario(job(from) + map).err, HasSubstr("it runs run.sh, which is not beside it"))
       << "it is not mounted";
+}
+
+/// The same command runs another text where pods mount another map.
+TEST_F(JobManifests, PodsThatMountOtherTextsAreNotAlike) {
+  const auto job = [](const std::string& other, const std::string& path) {
+    const std::string run = "command: [bash, " + path + "]\n              volumeMounts: [{name: here, mountPath: /s}]";
+    std::string all = pytorch_job(run, run);
+    const auto mount = [&](const std::string& name, std::size_t behind) {
+      const std::size_t at = all.find("containers:\n", behind);
+      all.insert(all.rfind('\n', at) + 1, "          volumes: [{name: here, configMap: {name: " + name + "}}]\n");
+    };
+    mount(other, all.find("Worker:"));
+    mount("first", 0);
+    for (const char* name : {"first", "second"}) {
+      std::string run_it = sizes;
+      run_it.replace(run_it.find("size 1"), 6, name == std::string("first") ? "size 1" : "size 4");
+      all += std::string("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: ") + name +
+             "}\ndata:\n  run.sh: |\n    torchrun pretrain_gpt.py" + run_it + "\n";
+    }
+    return all;
+  };
+  EXPECT_THAT(scenario(job("second", "/s/run.sh")).err,
+      HasSubstr("pods of Worker find another text as /s/run.sh than those before them"));
+  for (const char* path : {"/s/run.sh", "/s/./run.sh", "/s//run.sh"})
+    EXPECT_THAT(scenario(job("first", path)).out, HasSubstr("\"micro_batch\": 1")) << path;
 }
 
 TEST_F(JobManifests, CountsThatContradictAreErrors) {

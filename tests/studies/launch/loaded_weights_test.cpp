@@ -48,6 +48,8 @@ TEST(LoadedWeights, SwiftTrainsThemAsTheyAre) {
   EXPECT_NE(bytes_of(swift + "--deepspeed zero2\n", "run.sh"), as_loaded) << "DeepSpeed has copies";
   EXPECT_NE(bytes_of(swift + "--fsdp full_shard\n", "run.sh"), as_loaded) << "accelerate makes copies for FSDP";
   EXPECT_NE(bytes_of(swift + "--torch_dtype float32\n", "run.sh"), as_loaded);
+  EXPECT_NE(bytes_of(swift + "--torch_dtype float32 --bf16 true\n", "run.sh"), as_loaded) << "loaded in 32 bits";
+  EXPECT_EQ(bytes_of(swift + "--torch_dtype bfloat16 --bf16 true\n", "run.sh"), as_loaded);
   EXPECT_NE(bytes_of(swift, "run.sh", {FieldId::zero}), as_loaded) << "--zero is another run";
   std::string adapters = swift;
   adapters.replace(adapters.find("full"), 4, "lora");
@@ -70,6 +72,23 @@ TEST(LoadedWeights, TheTypeOfTheTrainersProgramsIsTold) {
   EXPECT_EQ(bytes_of(copies, "run.yaml"), as_loaded);
 }
 
+/// Engines that accelerate is told to start, and switches that say the opposite.
+TEST(LoadedWeights, EnginesThatAccelerateStartsKeepCopies) {
+  const auto run = [](const std::string& engine) {
+    return bytes_of("accelerate launch --num_processes 8 " + engine +
+                        " train.py --model_name_or_path Qwen/Qwen3-8B --max_seq_length 2048 "
+                        "--per_device_train_batch_size 1 --bf16 --torch_dtype bfloat16\n",
+        "run.sh");
+  };
+  EXPECT_EQ(run(""), as_loaded);
+  for (const char* engine : {"--use_deepspeed", "--use_fsdp", "--use_deepspeed --zero_stage 0",
+           "--use_deepspeed --zero_stage 1", "--use_deepspeed --zero_stage 3", "--use_fsdp --fsdp_version 2"})
+    EXPECT_NE(run(engine), as_loaded) << engine;
+  for (const char* stage : {"0", "1", "2"})
+    EXPECT_NE(bytes_of(trainer + "--torch_dtype bfloat16 --zero_stage " + stage + "\n", "run.sh"), as_loaded) << stage;
+  EXPECT_EQ(bytes_of(trainer + "--torch_dtype bfloat16 --deepspeed null\n", "run.sh"), as_loaded);
+}
+
 TEST(LoadedWeights, AxolotlLoadsThemInTheTypeOfItsProducts) {
   const std::string axolotl = "base_model: Qwen/Qwen3-8B\nsequence_len: 2048\nmicro_batch_size: 1\nbf16: ";
   EXPECT_EQ(bytes_of(axolotl + "true\n", "run.yaml"), as_loaded);
@@ -77,6 +96,8 @@ TEST(LoadedWeights, AxolotlLoadsThemInTheTypeOfItsProducts) {
   EXPECT_NE(bytes_of(axolotl + "true\nfsdp:\n  - full_shard\n  - auto_wrap\n", "run.yaml"), as_loaded);
   EXPECT_NE(bytes_of(axolotl + "true\nadapter: lora\nlora_r: 8\nlora_target_linear: true\n", "run.yaml"), as_loaded);
   EXPECT_NE(bytes_of(axolotl + "false\n", "run.yaml"), as_loaded);
+  EXPECT_EQ(bytes_of(axolotl + "false\nbfloat16: true\n", "run.yaml"), as_loaded) << "the same type";
+  EXPECT_EQ(bytes_of(axolotl + "true\nfsdp_version: 2\n", "run.yaml"), as_loaded) << "a version alone starts nothing";
 }
 
 /// What a file of ms-swift's says of FSDP is known: weights that stay whole behind forward are stage 2.
@@ -100,11 +121,13 @@ TEST(LoadedWeights, SwiftsFilesOfFsdpAreRead) {
   EXPECT_THAT(zero("\"made_up\": true"), HasSubstr("made_up"));
 }
 
-/// Two GPUs are seen, and accelerate starts a rank for each.
+/// Two GPUs are seen, and accelerate starts a rank for each; where four are, a rank's layers lie over two.
 TEST(LoadedWeights, AcceleratesRanksOfSwiftCount) {
-  const std::string run = "CUDA_VISIBLE_DEVICES=0,1 accelerate launch --num_processes 2 swift/cli/sft.py --model "
-                          "Qwen/Qwen2.5-7B-Instruct --tuner_type lora --max_length 2048\n";
-  const auto launch = read_in(run, "run.sh");
+  const std::string ranks = " accelerate launch --num_processes 2 swift/cli/sft.py --model Qwen/Qwen2.5-7B-Instruct "
+                            "--tuner_type lora --max_length 2048\n";
+  const auto more = read_in("CUDA_VISIBLE_DEVICES=0,1,2,3" + ranks, "run.sh");
+  EXPECT_THAT(more ? "" : to_text(more.error()), HasSubstr("4 GPUs for 2 ranks of a node"));
+  const auto launch = read_in("CUDA_VISIBLE_DEVICES=0,1" + ranks, "run.sh");
   ASSERT_TRUE(launch) << to_text(launch.error());
   const auto reading = read_meaning(*launch, {});
   ASSERT_TRUE(reading) << to_text(reading.error());

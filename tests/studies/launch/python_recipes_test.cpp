@@ -104,6 +104,9 @@ TEST(PythonRecipes, ParametersOfAScriptsFunctionAreAsItHasThem) {
   EXPECT_EQ(gpus(taken + "    return recipe\n" + run, {{"nodes", "4"}}), "16");
   EXPECT_THAT(gpus(taken + "    return recipe\n" + run + "other = configure(nodes=9)\n"), HasSubstr("is not read"));
   EXPECT_THAT(gpus(taken + "    return recipe\nrun.run(configure(9), executor=local())\n"), Not(testing::StrEq("8")));
+  for (const char* call : {"configure (nodes=4)", "configure  (4)", "configure( nodes=4)"})
+    EXPECT_THAT(gpus(taken + "    return recipe\nrun.run(" + call + ", executor=local())\n"), Not(testing::StrEq("8")))
+        << call;
   std::string again = taken;
   again.insert(again.find("    recipe ="), "    nodes = 9\n");
   EXPECT_THAT(gpus(again + "    return recipe\n" + run), HasSubstr("nothing sets $nodes"));

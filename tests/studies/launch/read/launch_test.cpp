@@ -227,7 +227,9 @@ TEST(Launch, MistakesSayWhereAndWhat) {
       {"#!/bin/bash\n\ntorchrun pretrain_gpt.py --num-layers '2\n", "run.sh:3: the command ends inside a quote"},
       {"{\"zero_optimization\": {\"stage\": 1}", "run.sh:1"},
       {"[parallelism]\nx = [1,\n", "run.sh:2:9: not TOML: Error while parsing array"},
-      {"a: 1\n  b: 2\n", "run.sh:2:4: not YAML: illegal map value"},
+      {"X=1\nY=two\ncat > run.toml <<EOF\n[model]\nname = 1\nEOF\n", "no command that starts a training"},
+      {"X=1\n[[ -n a ]] || exit\n", "no command that starts a training"},
+      {"x = 1\n[[data]]\ny = 2\n", "is an argument of"}, {"a: 1\n  b: 2\n", "run.sh:2:4: not YAML: illegal map value"},
       {"nothing_of_it: 1\nor_that: 2\n", "run.sh:1: none of 2 names is an argument of Megatron-LM: nothing_of_it, ..."},
       {"nothing_of_it: 1\n", "run.sh:1: nothing_of_it is no argument of Megatron-LM"}};
   for (const Case& c : cases)
