@@ -161,10 +161,12 @@ std::optional<HeldGpus> held_gpus(const EnginePool& pool) {
   const bool several =
       said.text("nnodes") || said.text("node_rank") || said.text("distributed_executor_backend") == "ray";
   if (several && !pool.holds_all) return std::nullopt;
-  for (const char* variable : device_variables)
-    if (const auto names = pool.environment.find(variable); names != pool.environment.end())
-      if (const std::int64_t count = calibrate::visible_devices(names->second); count > 0)
-        return HeldGpus{count, fmt::format("{} {:.40}", variable, names->second)};
+  // of one machine, where those of all ranks may stand on several
+  if (!pool.holds_all)
+    for (const char* variable : device_variables)
+      if (const auto names = pool.environment.find(variable); names != pool.environment.end())
+        if (const std::int64_t count = calibrate::visible_devices(names->second); count > 0)
+          return HeldGpus{count, fmt::format("{} {:.40}", variable, names->second)};
   if (pool.gpus > 0)
     return HeldGpus{pool.gpus, fmt::format("{} {} asked for", pool.gpus, pool.gpus == 1 ? "GPU is" : "GPUs are")};
   return std::nullopt;
