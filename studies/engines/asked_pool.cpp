@@ -158,8 +158,8 @@ struct HeldGpus {
 };
 std::optional<HeldGpus> held_gpus(const EnginePool& pool) {
   SaidArguments said = pool.server;
-  const bool several =
-      said.text("nnodes") || said.text("node_rank") || said.text("distributed_executor_backend") == "ray";
+  const bool several = pool.on_ray || said.text("nnodes") || said.text("node_rank") ||
+                       said.text("distributed_executor_backend") == "ray";
   if (several && !pool.holds_all) return std::nullopt;
   // of one machine, where those of all ranks may stand on several
   if (!pool.holds_all)

@@ -116,8 +116,10 @@ std::int64_t gpus_of_container(const YamlNode& container) {
 
 void go_inside(const YamlNode& map, const std::string& where, Surroundings& around) {
   take_copies(map, where, around);
-  // LeaderWorkerSet, KServe's and Dynamo's engines on several nodes, Ray's clusters: ranks lie on more pods than one
-  for (const char* key : {"leaderWorkerTemplate", "worker", "workerSpec", "multinode", "workerGroupSpecs", "raySpec"})
+  // LeaderWorkerSet, RoleBasedGroup, KServe's and Dynamo's engines on several nodes, Ray's clusters: ranks lie on more
+  // pods than one
+  for (const char* key :
+      {"leaderWorkerTemplate", "leaderWorkerSet", "worker", "workerSpec", "multinode", "workerGroupSpecs", "raySpec"})
     if (const YamlNode* part = map.find(key); part != nullptr && text_of(part) != "false") around.several_pods = true;
   take_node_labels(map, around);
   take_group(map, around);

@@ -301,6 +301,14 @@ spec:
   EXPECT_THAT(read(pod).error, HasSubstr("tp 4 x pp 1 on one machine, where 2 GPUs are asked for"));
   EXPECT_EQ(read(with_changed(pod, "\"2\"", "\"4\"")).error, "");
   EXPECT_EQ(read(with_changed(pod, "  template:", "  leaderWorkerTemplate: {size: 2}\n  template:")).error, "");
+  EXPECT_EQ(read(with_changed(pod, "  template:", "  leaderWorkerSet: {size: 2}\n  template:")).error, "");
+  const auto script = [&](const std::string& first) {
+    return read(with_changed(pod, "args: [--model, Qwen/Qwen3-32B, --tensor-parallel-size, \"4\"]",
+                    "command: [bash, -c, \"" + first + "; vllm serve Qwen/Qwen3-32B -tp 2 -pp 2\"]"))
+        .error;
+  };
+  EXPECT_EQ(script("ray start --head"), "");
+  EXPECT_THAT(script("echo ray start"), HasSubstr("tp 2 x pp 2 on one machine, where 2 GPUs are asked for"));
   const std::string job =
       with_changed(with_changed(pod, "Deployment\nspec:", "Job\nspec:\n  parallelism: 2"), "\"2\"", "\"4\"");
   EXPECT_THAT(read(job).error, HasSubstr("2 pods of a Job run side by side"));
