@@ -318,7 +318,8 @@ spec:
 TEST(CountedEngines, ProfilesOfKubeAiHoldRanks) {
   EXPECT_THAT(read(with_changed(of_kubeai, "nvidia-gpu-h100:4", "nvidia-gpu-h100:2")).error,
       HasSubstr("tp 4 x pp 1 on one machine, where 2 GPUs are asked for"));
-  EXPECT_EQ(read(with_changed(of_kubeai, "nvidia-gpu-h100:4", "four-h100s:1")).error, "") << "what it has is not told";
+  for (const char* of_own : {"four-h100s:1", "nvidia-gpu-h100-x4:1"})
+    EXPECT_EQ(read(with_changed(of_kubeai, "nvidia-gpu-h100:4", of_own)).error, "") << "what it has is not told";
 }
 
 /// A runtime of one's own may set arguments of vLLM.
