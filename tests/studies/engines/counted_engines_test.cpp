@@ -313,6 +313,14 @@ spec:
       with_changed(with_changed(pod, "Deployment\nspec:", "Job\nspec:\n  parallelism: 2"), "\"2\"", "\"4\"");
   EXPECT_THAT(read(job).error, HasSubstr("2 pods of a Job run side by side"));
   EXPECT_EQ(flag_of(read(job, {{"--replicas", "2"}}), "--tp"), "4");
+  const auto of_nodes = [&](const std::string& nodes) {
+    return read(with_changed(job, "\"4\"]", "\"8\", --nnodes" + nodes + ", --node-rank, \"0\"]"));
+  };
+  for (const char* two : {", \"2\"", "=2"}) {
+    EXPECT_EQ(flag_of(of_nodes(two), "--tp"), "8") << two;
+    EXPECT_EQ(flag_of(of_nodes(two), "--replicas"), "") << two;
+  }
+  EXPECT_THAT(of_nodes("=4").error, HasSubstr("2 pods of a Job run side by side"));
 }
 
 TEST(CountedEngines, ProfilesOfKubeAiHoldRanks) {
