@@ -158,13 +158,15 @@ struct HeldGpus {
 };
 std::optional<HeldGpus> held_gpus(const EnginePool& pool) {
   SaidArguments said = pool.server;
-  const bool several =
-      said.text("nnodes") || said.text("node_rank") || said.text("distributed_executor_backend") == "ray";
+  const bool several = pool.on_ray || said.text("nnodes") || said.text("node_rank") ||
+                       said.text("distributed_executor_backend") == "ray";
   if (several && !pool.holds_all) return std::nullopt;
-  for (const char* variable : device_variables)
-    if (const auto names = pool.environment.find(variable); names != pool.environment.end())
-      if (const std::int64_t count = calibrate::visible_devices(names->second); count > 0)
-        return HeldGpus{count, fmt::format("{} {:.40}", variable, names->second)};
+  // of one machine, where those of all ranks may stand on several
+  if (!pool.holds_all)
+    for (const char* variable : device_variables)
+      if (const auto names = pool.environment.find(variable); names != pool.environment.end())
+        if (const std::int64_t count = calibrate::visible_devices(names->second); count > 0)
+          return HeldGpus{count, fmt::format("{} {:.40}", variable, names->second)};
   if (pool.gpus > 0)
     return HeldGpus{pool.gpus, fmt::format("{} {} asked for", pool.gpus, pool.gpus == 1 ? "GPU is" : "GPUs are")};
   return std::nullopt;

@@ -132,6 +132,19 @@ std::string called_words(const ShellScript& script) {
   return text;
 }
 
+/// A script that cannot be read so starts none.
+bool starts_ray(const std::string& text, const std::string& where, const std::map<std::string, std::string>& defined) {
+  if (text.find("ray") == text.npos) return false;
+  const auto wanted = [](std::string_view word) { return last_of_path(word) == "ray" || is_starter(word); };
+  const auto script = read_shell(text, where, wanted, defined);
+  if (!script) return false;
+  return std::ranges::any_of(script->commands, [](const ShellCommand& command) {
+    for (std::size_t at = 0; at < command.words.size(); ++at)
+      if (called_at(command.words, at, "ray start") > 0) return true;
+    return false;
+  });
+}
+
 /// Conditions that hang on what nothing sets, where the commands differ by how they turn out: which variables, and how
 /// to tell them. "" where they do not.
 Expected<std::string> open_conditions(const ShellScript& script, const std::string& text, const std::string& where,
@@ -158,6 +171,7 @@ Expected<std::vector<EngineLine>> shell_lines(
     const std::string& text, const std::string& where, const std::map<std::string, std::string>& defined) {
   TRY(const auto script, read_shell(text, where, is_starter, defined));
   TRY(const std::string hangs, open_conditions(script, text, where, defined));
+  const bool on_ray = starts_ray(text, where, defined);
   std::vector<EngineLine> lines;
   for (const ShellCommand& command : script.commands) {
     EngineLine line = line_of_words(command.words, where);
@@ -172,7 +186,7 @@ Expected<std::vector<EngineLine>> shell_lines(
     if (command.in_for)
       line.open_copies =
           fmt::format("a loop starts the engine of line {}, and how often is not followed", command.line);
-    line.files = script.files;
+    line.files = script.files, line.on_ray = on_ray;
     lines.push_back(std::move(line));
   }
   return lines;

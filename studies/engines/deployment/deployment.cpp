@@ -141,6 +141,27 @@ class ContainerReader {
     return environment;
   }
 
+  /// "--nnodes 2" and "--nnodes=2": pods of so many are one engine.
+  static bool says_nodes(const EngineLine& line, std::string_view count) {
+    constexpr std::string_view option = "--nnodes";
+    for (std::size_t at = 0; at < line.words.size(); ++at) {
+      const std::string_view word = line.words[at].text;
+      if (word == option && at + 1 < line.words.size() && line.words[at + 1].text == count) return true;
+      if (word.starts_with(option) && word.substr(option.size()) == "=" + std::string(count)) return true;
+    }
+    return false;
+  }
+
+  /// Why it is not known how often a part stands; "": it is.
+  [[nodiscard]] std::string open_copies(const EngineLine& line, const Surroundings& around) const {
+    if (scaled_ != nullptr) return scaled_->open;
+    if (!around.copies.open.empty()) return around.copies.open;
+    if (!around.job_pods.empty() && !says_nodes(line, around.job_pods))
+      return fmt::format("{}:{} {:.20} pods of a Job run side by side: whether each is an engine is not told", where_,
+          around.job_line, around.job_pods);
+    return planned_.empty() ? line.open_copies : planned_;
+  }
+
   /// A part without replicas is not started.
   void take(std::vector<EngineLine> found, const Variables& environment, const Surroundings& around) {
     for (EngineLine& line : found) {
@@ -148,9 +169,7 @@ class ContainerReader {
       if (!chip_.empty()) line.chip = chip_;
       if (line.release.empty()) line.release = release_;
       line.gpu_kind = around.gpu_kind, line.gpus = around.gpus > 0 || around.several_pods ? around.gpus : pod_gpus_;
-      if (!around.copies.open.empty()) line.open_copies = around.copies.open;
-      else if (!planned_.empty()) line.open_copies = planned_;
-      if (scaled_ != nullptr) line.open_copies = scaled_->open;
+      line.open_copies = open_copies(line, around);
       for (const auto& [name, value] : environment) line.environment.emplace(name, value);
       line.part = around.part, line.copies = scaled_ == nullptr ? around.copies.count : scaled_->count;
       line.role = around.role;

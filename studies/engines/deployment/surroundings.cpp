@@ -37,15 +37,16 @@ void take_group(const YamlNode& node, Surroundings& around) {
     around.variables["LWS_WORKER_INDEX"] = "1";
 }
 
+/// Of a Job, whose pods may be engines each, or ranks of one.
+void take_job_pods(const YamlNode& node, Surroundings& around) {
+  const YamlNode* pods = node.find("parallelism");
+  if (pods == nullptr || pods->kind != Kind::scalar || node.find("template") == nullptr || pods->text == "1") return;
+  around.job_pods = pods->text, around.job_line = static_cast<std::size_t>(std::max(0, pods->position.line));
+}
+
 /// DisaggregatedSet repeats both pools in slices.
 void take_copies(const YamlNode& node, const std::string& where, Surroundings& around) {
   for (const char* key : {"replicas", "slices"}) multiply(node.find(key), where, around.copies);
-  // of a Job, whose pods may be engines each, or ranks of one
-  const YamlNode* pods = node.find("parallelism");
-  if (pods != nullptr && pods->kind == Kind::scalar && node.find("template") != nullptr && pods->text != "1")
-    around.copies.open =
-        fmt::format("{}:{} {:.20} pods of a Job run side by side: whether each is an engine is not told", where,
-            pods->position.line, pods->text);
   // of KServe's predictor, and of a service of Dynamo's graph
   if (node.find("minReplicas") != nullptr || node.find("maxReplicas") != nullptr)
     take_range(node, "", where, NoMaximum::is_least, around.copies);
@@ -115,9 +116,11 @@ std::int64_t gpus_of_container(const YamlNode& container) {
 }
 
 void go_inside(const YamlNode& map, const std::string& where, Surroundings& around) {
-  take_copies(map, where, around);
-  // LeaderWorkerSet, KServe's and Dynamo's engines on several nodes, Ray's clusters: ranks lie on more pods than one
-  for (const char* key : {"leaderWorkerTemplate", "worker", "workerSpec", "multinode", "workerGroupSpecs", "raySpec"})
+  take_copies(map, where, around), take_job_pods(map, around);
+  // LeaderWorkerSet, RoleBasedGroup, KServe's and Dynamo's engines on several nodes, Ray's clusters: ranks lie on more
+  // pods than one
+  for (const char* key :
+      {"leaderWorkerTemplate", "leaderWorkerSet", "worker", "workerSpec", "multinode", "workerGroupSpecs", "raySpec"})
     if (const YamlNode* part = map.find(key); part != nullptr && text_of(part) != "false") around.several_pods = true;
   take_node_labels(map, around);
   take_group(map, around);

@@ -1,6 +1,7 @@
 // Where a container stands in a deployment: what the nodes above it say of its part.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -19,6 +20,8 @@ struct Surroundings {
   std::string gpu_kind;       ///< of the nodes that it is for
   std::int64_t gpus = 0;      ///< of the one machine that it runs on; 0: not told
   bool several_pods = false;  ///< an engine's ranks may lie on more pods than one
+  std::string job_pods;       ///< of a Job that has several: their number as written; "": it has one
+  std::size_t job_line = 0;   ///< where they are told
   PoolRole role = PoolRole::whole;
   std::map<std::string, std::string> variables;  ///< that the operator sets in its containers
   const YamlNode* parallelism = nullptr;         ///< of its pool, in values of llm-d's chart

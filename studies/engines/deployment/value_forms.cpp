@@ -1,9 +1,25 @@
 #include "studies/engines/deployment/value_forms.h"
 
+#include <initializer_list>
+
 namespace stepcast::engines {
 namespace {
 
 constexpr std::string_view in_host_memory = "caches in host memory are not forecast";
+
+/// A runtime of one's own may set arguments of vLLM.
+constexpr ValueRow stands_elsewhere = {
+    "predictor/model/runtime", Means::refused, "its runtime stands elsewhere, and may set arguments"};
+
+/// Of KServe's predictor, for each format of its models, with what is read of one format alone.
+std::vector<ValueRow> predictor_rows(std::initializer_list<ValueRow> more = {}) {
+  std::vector<ValueRow> rows = {{"predictor", Means::scaled}, {"predictor/workerSpec", Means::several},
+      {"predictor/workerSpec/tensorParallelSize", Means::value, "tensor-parallel-size"},
+      {"predictor/workerSpec/pipelineParallelSize", Means::value, "pipeline-parallel-size"},
+      {"predictor/model/args", Means::words}};
+  rows.insert(rows.end(), more.begin(), more.end());
+  return rows;
+}
 
 }  // namespace
 
@@ -65,19 +81,10 @@ const std::vector<ValuesForm>& value_forms() {
               {"router"}, {"tracing"}, {"labels"}, {"annotations"}, {"template"}, {"worker", Means::several},
               {"rolloutStrategy"}},
           "template/containers", "model/uri"},
-      {"predictor/model/storageUri", "", "",
-          {{"predictor", Means::scaled}, {"predictor/workerSpec", Means::several},
-              {"predictor/workerSpec/tensorParallelSize", Means::value, "tensor-parallel-size"},
-              {"predictor/workerSpec/pipelineParallelSize", Means::value, "pipeline-parallel-size"},
-              {"predictor/model/args", Means::words}},
-          "predictor/model", "predictor/model/modelFormat/name", "huggingface"},
-      {"predictor/model/storageUri", "", "",
-          {{"predictor", Means::scaled}, {"predictor/workerSpec", Means::several},
-              {"predictor/workerSpec/tensorParallelSize", Means::value, "tensor-parallel-size"},
-              {"predictor/workerSpec/pipelineParallelSize", Means::value, "pipeline-parallel-size"},
-              {"predictor/model/args", Means::words},
-              {"predictor/model/runtime", Means::refused, "its runtime stands elsewhere, and may set arguments"}},
-          "predictor/model", "predictor/model/modelFormat/name", "vllm"},
+      {"predictor/model/storageUri", "", "", predictor_rows(), "predictor/model", "predictor/model/modelFormat/name",
+          "huggingface"},
+      {"predictor/model/storageUri", "", "", predictor_rows({stands_elsewhere}), "predictor/model",
+          "predictor/model/modelFormat/name", "vllm"},
       {"url", "", ".",
           {{"", Means::scaled_unless, "autoscalingDisabled"}, {"enabled", Means::starts}, {"args", Means::words},
               {"env", Means::variables}, {"resourceProfile", Means::gpus}, {"image", Means::image}, {"replicas"},

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/contains.h"
 #include "model/base/text.h"
 #include "model/base/whole_number.h"
 #include "model/machine/gpu_words.h"
@@ -39,6 +40,10 @@ std::string model_of(std::string text) {
   const std::size_t scheme = text.find("://");
   return scheme == text.npos ? text : text.substr(scheme + 2);
 }
+
+/// Profiles of KubeAI's chart that have one GPU (kubeai-project/kubeai charts/kubeai/values.yaml).
+constexpr std::string_view single_profiles[] = {"nvidia-gpu-t4", "nvidia-gpu-l4", "nvidia-gpu-l40s", "nvidia-gpu-h100",
+    "nvidia-gpu-gh200", "nvidia-gpu-a100-80gb", "nvidia-gpu-a100-40gb", "nvidia-gpu-a16", "nvidia-gpu-rtx4070-8gb"};
 
 class ValueReader {
  public:
@@ -231,11 +236,10 @@ class ValueReader {
     }
   }
 
-  /// "nvidia-gpu-h100:4" of KubeAI: four times what a profile has, and those of its chart have one GPU
-  /// (charts/kubeai/values.yaml).
+  /// "nvidia-gpu-h100:4" of KubeAI: four times what a profile has. What one's own has is not told.
   static std::int64_t units_of(std::string_view text) {
     const std::size_t colon = text.rfind(':');
-    if (colon == text.npos || !text.starts_with("nvidia-gpu-")) return 0;
+    if (colon == text.npos || !contains(single_profiles, text.substr(0, colon))) return 0;
     return std::max<std::int64_t>(0, parsed_number<std::int64_t>(text.substr(colon + 1)).value_or(0));
   }
 

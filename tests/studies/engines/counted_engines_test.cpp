@@ -301,16 +301,33 @@ spec:
   EXPECT_THAT(read(pod).error, HasSubstr("tp 4 x pp 1 on one machine, where 2 GPUs are asked for"));
   EXPECT_EQ(read(with_changed(pod, "\"2\"", "\"4\"")).error, "");
   EXPECT_EQ(read(with_changed(pod, "  template:", "  leaderWorkerTemplate: {size: 2}\n  template:")).error, "");
+  EXPECT_EQ(read(with_changed(pod, "  template:", "  leaderWorkerSet: {size: 2}\n  template:")).error, "");
+  const auto script = [&](const std::string& first) {
+    return read(with_changed(pod, "args: [--model, Qwen/Qwen3-32B, --tensor-parallel-size, \"4\"]",
+                    "command: [bash, -c, \"" + first + "; vllm serve Qwen/Qwen3-32B -tp 2 -pp 2\"]"))
+        .error;
+  };
+  EXPECT_EQ(script("ray start --head"), "");
+  EXPECT_THAT(script("echo ray start"), HasSubstr("tp 2 x pp 2 on one machine, where 2 GPUs are asked for"));
   const std::string job =
       with_changed(with_changed(pod, "Deployment\nspec:", "Job\nspec:\n  parallelism: 2"), "\"2\"", "\"4\"");
   EXPECT_THAT(read(job).error, HasSubstr("2 pods of a Job run side by side"));
   EXPECT_EQ(flag_of(read(job, {{"--replicas", "2"}}), "--tp"), "4");
+  const auto of_nodes = [&](const std::string& nodes) {
+    return read(with_changed(job, "\"4\"]", "\"8\", --nnodes" + nodes + ", --node-rank, \"0\"]"));
+  };
+  for (const char* two : {", \"2\"", "=2"}) {
+    EXPECT_EQ(flag_of(of_nodes(two), "--tp"), "8") << two;
+    EXPECT_EQ(flag_of(of_nodes(two), "--replicas"), "") << two;
+  }
+  EXPECT_THAT(of_nodes("=4").error, HasSubstr("2 pods of a Job run side by side"));
 }
 
 TEST(CountedEngines, ProfilesOfKubeAiHoldRanks) {
   EXPECT_THAT(read(with_changed(of_kubeai, "nvidia-gpu-h100:4", "nvidia-gpu-h100:2")).error,
       HasSubstr("tp 4 x pp 1 on one machine, where 2 GPUs are asked for"));
-  EXPECT_EQ(read(with_changed(of_kubeai, "nvidia-gpu-h100:4", "four-h100s:1")).error, "") << "what it has is not told";
+  for (const char* of_own : {"four-h100s:1", "nvidia-gpu-h100-x4:1"})
+    EXPECT_EQ(read(with_changed(of_kubeai, "nvidia-gpu-h100:4", of_own)).error, "") << "what it has is not told";
 }
 
 /// A runtime of one's own may set arguments of vLLM.

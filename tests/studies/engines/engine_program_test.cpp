@@ -144,6 +144,8 @@ TEST(EngineArguments, RanksAreNoMoreThanVisibleGpus) {
   EXPECT_THAT(read(serve + "2 --pipeline-parallel-size 2").error, HasSubstr("tp 2 x pp 2"));
   EXPECT_EQ(read(serve + "4 --distributed-executor-backend ray").error, "");
   EXPECT_EQ(read(serve + "4", {{"--tp", "2"}}).error, "");
+  EXPECT_EQ(read("ray start --head\n" + serve + "4").error, "") << "other machines may join";
+  EXPECT_THAT(read("# ray start --head\n" + serve + "4").error, HasSubstr("tp 4 x pp 1 on one machine"));
 }
 
 /// An FP8 file of a network that is stored in blocks by itself is that one; other makers' names keep their habits.

@@ -137,10 +137,10 @@ TEST(SlurmRecipes, WriteOptions) {
 
 /// Two nodes of four GPUs are one worker of 8 ranks, whose groups of attention stand on them, too.
 TEST(SlurmRecipes, HoldRanksAgainstTheirGpus) {
-  const auto error = [](const std::string& resources, const std::string& keys) {
+  const auto error = [](const std::string& resources, const std::string& keys, const std::string& of_backend = "") {
     return read(
         "model: {path: dsr1-fp8, precision: fp8}\nresources: {gpu_type: gb200, gpus_per_node: 4, agg_workers: 1, " +
-            resources + "}\nbackend:\n  sglang_config:\n    aggregated: {" + keys + "}\n",
+            resources + "}\nbackend:\n" + of_backend + "  sglang_config:\n    aggregated: {" + keys + "}\n",
         {{"--machine", "gb200-nvl72"}}, "deepseek-v3")
         .error;
   };
@@ -151,6 +151,10 @@ TEST(SlurmRecipes, HoldRanksAgainstTheirGpus) {
       HasSubstr("tp 4 x pp 1 x 4 beside each other, where 8 GPUs are asked for"));
   EXPECT_THAT(error("agg_nodes: 2, gpus_per_agg: 4", "tensor-parallel-size: 8"), HasSubstr("where 4 GPUs"));
   EXPECT_EQ(error("agg_nodes: two", "tensor-parallel-size: 16"), "") << "not told in numbers";
+  // a variable names the GPUs of one node
+  const std::string seen = "  aggregated_environment: {CUDA_VISIBLE_DEVICES: \"0,1,2,3\"}\n";
+  EXPECT_EQ(error("agg_nodes: 2", "tensor-parallel-size: 8", seen), "");
+  EXPECT_THAT(error("agg_nodes: 2", "tensor-parallel-size: 16", seen), HasSubstr("where 8 GPUs are asked for"));
 }
 
 /// One file of several recipes: maps are merged, lists of a zip say one value for each, null takes away.
