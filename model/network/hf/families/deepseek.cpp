@@ -7,6 +7,31 @@
 #include "model/network/hf/families/families.h"
 
 namespace stepcast::detail {
+namespace {
+
+/// Leading layers with an MLP where the file does not tell them: of configuration_<family>.py. Other classes have none.
+struct LeadingOfClass {
+  const char *architecture, *model_type;
+  std::int64_t layers;
+};
+constexpr LeadingOfClass leading_of_class[] = {
+    {"AXK1ForCausalLM", "axk1", 1},
+    {"AXK2ForCausalLM", "axk2", 1},
+    {"DeepseekV3ForCausalLM", "deepseek_v3", 3},
+    {"DeepseekV32ForCausalLM", "deepseek_v32", 3},
+    {"GlmMoeDsaForCausalLM", "glm_moe_dsa", 3},
+};
+
+std::int64_t untold_leading(HfReader& r) {
+  std::string type;
+  if (r.config.type_of("model_type") == "string") r.config.read("model_type", type);
+  for (const LeadingOfClass& row : leading_of_class)
+    if (r.architecture == row.architecture || type == row.model_type)
+      return std::min(row.layers, std::max<std::int64_t>(r.spec.layers, 0));
+  return 0;
+}
+
+}  // namespace
 
 void expert_groups(HfReader& r) {
   Experts& e = r.spec.experts;
@@ -29,7 +54,7 @@ void deepseek_counts(HfReader& r) {
 std::int64_t leading_mlps(HfReader& r) {
   std::vector<std::string> kinds;
   r.config.optional("mlp_layer_types", kinds);
-  if (kinds.empty()) return r.size_or("first_k_dense_replace", 0);
+  if (kinds.empty()) return r.size_or("first_k_dense_replace", untold_leading(r));
   const auto behind = std::ranges::find_if(kinds, [](const std::string& kind) { return kind != "dense"; });
   const bool sparse = std::all_of(behind, kinds.end(), [](const std::string& kind) { return kind == "sparse"; });
   r.config.require(sparse && static_cast<std::int64_t>(kinds.size()) == r.spec.layers, "mlp_layer_types",
