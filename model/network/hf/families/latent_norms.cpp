@@ -25,6 +25,8 @@ void axk1(HfReader& r) {
 void axk2(HfReader& r) {
   deepseek_sparse(r);
   NetworkSpec& n = r.spec;
+  r.config.require(
+      n.pattern.empty(), "indexer_types", "all layers of its class have an indexer of their own", "leave it out");
   n.experts.router_bias = true;
   const LatentAttention& l = n.latent;
   const Count heads = n.heads * (l.nope_dim + l.rope_dim), gates = n.heads * l.value_dim;

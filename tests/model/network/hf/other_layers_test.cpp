@@ -193,6 +193,50 @@ TEST(HfOtherLayers, DenseLayersByAListAlone) {
   EXPECT_THAT(error_of(small("DeepseekV32ForCausalLM", file)), HasSubstr("/mlp_layer_types"));
 }
 
+json latent_experts() {
+  return {{"num_key_value_heads", 4}, {"q_lora_rank", 32}, {"kv_lora_rank", 16}, {"qk_nope_head_dim", 8},
+      {"qk_rope_head_dim", 8}, {"v_head_dim", 16}, {"n_routed_experts", 8}, {"num_experts_per_tok", 2},
+      {"moe_intermediate_size", 32}};
+}
+
+json picked_experts() {
+  json file = latent_experts();
+  file.update({{"index_topk", 16}, {"index_n_heads", 2}, {"index_head_dim", 16}});
+  return file;
+}
+
+/// A file may leave out how many of its first layers have an MLP: its class has a number of its own.
+TEST(HfOtherLayers, DenseLayersThatNoKeyTells) {
+  const struct {
+    const char* architecture;
+    json more;
+    std::int64_t dense;
+  } rows[] = {{"AXK1ForCausalLM", latent_experts(), 1}, {"AXK2ForCausalLM", picked_experts(), 1},
+      {"DeepseekV2ForCausalLM", latent_experts(), 0}, {"DeepseekV3ForCausalLM", latent_experts(), 3},
+      {"DeepseekV32ForCausalLM", picked_experts(), 3}, {"GlmMoeDsaForCausalLM", picked_experts(), 3}};
+  for (const auto& row : rows) {
+    json file = small(row.architecture, row.more);
+    EXPECT_EQ(network_of(file).experts.dense_layers, row.dense) << row.architecture;
+    file["first_k_dense_replace"] = 2;
+    EXPECT_EQ(network_of(file).experts.dense_layers, 2) << row.architecture;
+  }
+  json by_type = small("", picked_experts());
+  by_type.erase("architectures");
+  by_type["model_type"] = "axk2";
+  const auto named = read_hf_config(by_type.dump(), "config.json", "axk2");
+  ASSERT_TRUE(named) << to_text(named.error());
+  EXPECT_EQ(named->network.experts.dense_layers, 1);
+}
+
+/// A.X K2 has no key for layers that take over a choice of keys: with it, its dense layers were lost.
+TEST(HfOtherLayers, EveryLayerOfAxk2HasAnIndexer) {
+  json file = small("AXK2ForCausalLM", picked_experts());
+  file["indexer_types"] = json::array({"full", "shared", "full", "shared", "full", "shared", "full", "shared"});
+  EXPECT_THAT(error_of(file), HasSubstr("/indexer_types"));
+  file["indexer_types"] = nullptr;
+  EXPECT_EQ(error_of(file), "accepted");
+}
+
 /// The first class is read, as transformers does, and the file's others are said.
 TEST(HfOtherLayers, FilesThatNameSeveralClasses) {
   json file = small("LlamaForCausalLM", json::object());
