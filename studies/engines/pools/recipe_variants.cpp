@@ -6,9 +6,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "calibrate/import/scripts/launch_arguments.h"
 #include "model/base/contains.h"
 #include "model/base/text.h"
 #include "model/base/whole_number.h"
+#include "model/yaml/yaml.h"
 
 namespace stepcast::engines {
 namespace {
@@ -30,19 +32,47 @@ std::vector<GivenArgument> section_of(const std::vector<GivenArgument>& all, std
   return out;
 }
 
-/// "[4, 8]" has two, "[[4, 8], [4]]" too, and so has a list below each other; nothing of another value.
+/// "[4, [8]]" of a list that was written so, or with each item in a line of its own; nullopt: an item is a map.
+std::optional<std::string> flow_text(const YamlNode& node) {
+  if (node.kind == YamlNode::Kind::map) return std::nullopt;
+  if (node.kind == YamlNode::Kind::null) return "null";
+  if (node.kind == YamlNode::Kind::scalar) {
+    const bool parted = node.text.find_first_of(",[]{}\"'") != std::string::npos;
+    const char* quote = !parted ? "" : node.text.find('"') == std::string::npos ? "\"" : "'";
+    return quote + node.text + quote;
+  }
+  std::string items;
+  for (const YamlNode& item : node.items) {
+    const auto text = flow_text(item);
+    if (!text) return std::nullopt;
+    items += (items.empty() ? "" : ", ") + *text;
+  }
+  return "[" + items + "]";
+}
+
+/// Keeps items apart that stand in lines of their own, which arguments join by blanks.
+void part_items(const YamlNode& node, const std::string& name, std::vector<GivenArgument>& all) {
+  for (const YamlNode& entry : node.entries) part_items(entry, name + "." + calibrate::argument_name(entry.key), all);
+  if (node.kind != YamlNode::Kind::list || node.flow) return;
+  const auto joined = std::ranges::find(all, name, &GivenArgument::name);
+  if (const auto text = flow_text(node); text && joined != all.end()) joined->value = *text;
+}
+
+/// Of all lists of zips. A text that is no YAML has none in lines.
+void part_zipped_items(const std::string& text, const std::string& where, std::vector<GivenArgument>& all) {
+  const auto documents = read_yaml(text, where);
+  if (!documents) return;
+  for (const YamlNode& document : *documents)
+    for (const YamlNode& section : document.entries)
+      if (const std::string name = calibrate::argument_name(section.key); name.starts_with(zipped))
+        part_items(section, name, all);
+  calibrate::resolve_references(all);
+}
+
+/// "[4, 8]" has two, and "[[4, 8], [4]]" too; nothing of another value.
 std::optional<std::vector<std::string>> elements_of(std::string_view value) {
   value = stripped(value);
   std::vector<std::string> out;
-  if (value.starts_with("- ")) {
-    for (std::size_t at = 0; at < value.size();) {
-      const std::size_t end = std::min(value.find('\n', at), value.size());
-      std::string_view line = stripped(value.substr(at, end - at));
-      if (line.starts_with("- ")) out.emplace_back(stripped(line.substr(2)));
-      at = end + 1;
-    }
-    return out;
-  }
   if (!value.starts_with('[') || !value.ends_with(']')) return std::nullopt;
   int depth = 0;
   char quote = '\0';
@@ -131,6 +161,7 @@ Expected<std::vector<GivenArgument>> recipe_arguments(
     return fail(where, fmt::format("'{:.60}' names one of several recipes, and it holds one", variant),
         fmt::format("--launch {}", where));
   }
+  part_zipped_items(text, where, all);
   TRY(const auto names, variants_of(all, where));
   std::string chosen(variant);
   if (chosen.empty() && names.size() == 1) chosen = names.front();

@@ -159,7 +159,7 @@ TEST(SlurmRecipes, HoldRanksAgainstTheirGpus) {
 
 /// One file of several recipes: maps are merged, lists of a zip say one value for each, null takes away.
 TEST(SlurmRecipes, ShareABase) {
-  const std::string text =
+  std::string text =
       "base:\n  model: {path: qwen3-32b}\n  resources: {prefill_workers: 1, decode_workers: 1}\n  backend:\n"
       "    sglang_config:\n      prefill: {tensor-parallel-size: 2, chunked-prefill-size: 4096}\n"
       "      decode: {tensor-parallel-size: 4}\n"
@@ -186,6 +186,15 @@ TEST(SlurmRecipes, ShareABase) {
   EXPECT_FALSE(wide.asked.flags.contains("--concurrency"));
   EXPECT_THAT(second.asked.flags, IsSupersetOf({Pair("--tp", "4"), Pair("--replicas", "3"),
                                       Pair("--prefill-replicas", "4"), Pair("--concurrency", "256")}));
+  // items in lines of their own are as many values
+  text += "zip_override_lines:\n  resources: {decode_workers: 2}\n  backend:\n    sglang_config:\n      decode:\n"
+          "        tensor-parallel-size:\n        - 8\n        - 2\n"
+          "  benchmark:\n    concurrencies:\n    - [128]\n    - - 256\n";
+  EXPECT_THAT(of("").error, HasSubstr("zip_override_lines[0], zip_override_lines[1]"));
+  const Read first_line = of(":zip_override_lines[0]"), second_line = of(":zip_override_lines[1]");
+  ASSERT_EQ(first_line.error + second_line.error, "");
+  EXPECT_THAT(first_line.asked.flags, IsSupersetOf({Pair("--tp", "8"), Pair("--concurrency", "128")}));
+  EXPECT_THAT(second_line.asked.flags, IsSupersetOf({Pair("--tp", "2"), Pair("--concurrency", "256")}));
   const std::string unlike =
       text + "zip_override_odd:\n  resources: {decode_workers: [1, 2], prefill_workers: [1, 2, 3]}\n";
   EXPECT_THAT(read(unlike).error, HasSubstr("a list of 3 beside lists of 2"));
