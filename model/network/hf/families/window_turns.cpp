@@ -43,7 +43,7 @@ void cohere2_moe(HfReader& r) {
   e.ffn_hidden = n.ffn_hidden;
   e.shared_ffn_hidden = r.size_or("num_shared_experts", 0) * e.ffn_hidden;
   e.dense_layers = leading_mlps(r);
-  if (e.dense_layers > 0) n.ffn_hidden = r.size("prefix_dense_intermediate_size");
+  if (e.dense_layers > 0) n.ffn_hidden = r.size_or("prefix_dense_intermediate_size", e.ffn_hidden, 1);
   const std::int64_t dense = std::clamp<std::int64_t>(e.dense_layers, 0, layers_of(r));
   const std::int64_t before = r.config.has("prefix_dense_sliding_window_pattern")
                                   ? r.size("prefix_dense_sliding_window_pattern")

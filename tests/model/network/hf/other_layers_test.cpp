@@ -174,6 +174,17 @@ TEST(HfOtherLayers, ExpertsBesideAttention) {
   EXPECT_THAT(error_of(small("Cohere2MoeForCausalLM", listed)), HasSubstr("/mlp_layer_types"));
 }
 
+/// Without a width of their own, or with null, dense layers are as wide as an expert.
+TEST(HfOtherLayers, DenseLayersAsWideAsExperts) {
+  json file = small("Cohere2MoeForCausalLM",
+      {{"num_experts", 4}, {"num_experts_per_tok", 2}, {"head_dim", 16}, {"first_k_dense_replace", 2}});
+  EXPECT_EQ(network_of(file).ffn_hidden, 96);
+  file["prefix_dense_intermediate_size"] = nullptr;
+  EXPECT_EQ(network_of(file).ffn_hidden, 96);
+  file["prefix_dense_intermediate_size"] = 200;
+  EXPECT_EQ(network_of(file).ffn_hidden, 200);
+}
+
 /// Three of four layers have the window, the first of them none; all have sinks.
 TEST(HfOtherLayers, WindowsAndSinksOfGranite) {
   const NetworkSpec n = network_of(small("GraniteSWAForCausalLM", {{"layer_rope_theta", nullptr}}));
