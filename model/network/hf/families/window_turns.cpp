@@ -29,6 +29,24 @@ void windows_and_sinks(HfReader& r) {
       turns(layers_of(r), every, true));
 }
 
+/// A causal window has half of local_attention, the query's own position among them; layer_types may name its layers.
+void half_windows(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  std::int64_t band = 128, every = 3;
+  r.config.optional("local_attention", band, IntegerRange{2, 1 << 30});
+  r.config.optional("global_attn_every_n_layers", every, IntegerRange{0, 1 << 30});
+  std::int64_t written = band / 2;
+  r.config.optional("sliding_window", written, IntegerRange{-1, 1 << 30});
+  r.config.require(written == band / 2, "sliding_window", fmt::format("{}, and local_attention says {}", written, band),
+      "half of local_attention");
+  n.window = {};
+  r.window(band / 2, turns(layers_of(r), every, true));
+  const std::string pattern = n.window.positions > 0 ? n.window.pattern : "f";
+  for (std::size_t layer = 0; layer < n.pattern.size(); ++layer)
+    n.pattern[layer].windowed = pattern[layer % pattern.size()] == 'w';
+  n.window.pattern = AttentionWindow{}.pattern;
+}
+
 }  // namespace
 
 /// Command A+: attention and experts side by side under one norm; a wide MLP in place of experts in the first layers.
@@ -43,7 +61,7 @@ void cohere2_moe(HfReader& r) {
   e.ffn_hidden = n.ffn_hidden;
   e.shared_ffn_hidden = r.size_or("num_shared_experts", 0) * e.ffn_hidden;
   e.dense_layers = leading_mlps(r);
-  if (e.dense_layers > 0) n.ffn_hidden = r.size("prefix_dense_intermediate_size");
+  if (e.dense_layers > 0) n.ffn_hidden = r.size_or("prefix_dense_intermediate_size", e.ffn_hidden, 1);
   const std::int64_t dense = std::clamp<std::int64_t>(e.dense_layers, 0, layers_of(r));
   const std::int64_t before = r.config.has("prefix_dense_sliding_window_pattern")
                                   ? r.size("prefix_dense_sliding_window_pattern")
@@ -67,6 +85,7 @@ void granite_moe_swa(HfReader& r) {
 /// ModernBERT's layers under a causal mask. Its matrix and norm before the logits are none of a decoder's forms.
 void modernbert_decoder(HfReader& r) {
   modernbert(r);
+  half_windows(r);
   NetworkSpec& n = r.spec;
   n.causal = true;
   n.masked_loss = false;

@@ -174,6 +174,37 @@ TEST(HfOtherLayers, ExpertsBesideAttention) {
   EXPECT_THAT(error_of(small("Cohere2MoeForCausalLM", listed)), HasSubstr("/mlp_layer_types"));
 }
 
+/// Without a width of their own, or with null, dense layers are as wide as an expert.
+TEST(HfOtherLayers, DenseLayersAsWideAsExperts) {
+  json file = small("Cohere2MoeForCausalLM",
+      {{"num_experts", 4}, {"num_experts_per_tok", 2}, {"head_dim", 16}, {"first_k_dense_replace", 2}});
+  EXPECT_EQ(network_of(file).ffn_hidden, 96);
+  file["prefix_dense_intermediate_size"] = nullptr;
+  EXPECT_EQ(network_of(file).ffn_hidden, 96);
+  file["prefix_dense_intermediate_size"] = 200;
+  EXPECT_EQ(network_of(file).ffn_hidden, 200);
+}
+
+/// As transformers writes the class: layer_types and half of local_attention stand in the file.
+TEST(HfOtherLayers, WindowsOfModernBertDecoder) {
+  json file = small("ModernBertDecoderForCausalLM", {{"num_hidden_layers", 4}, {"local_attention", 100}});
+  file.erase("num_key_value_heads");
+  const auto windows = [&] {
+    std::string letters;
+    const NetworkSpec n = network_of(file);
+    for (const LayerKind& kind : n.pattern) letters += kind.windowed ? 'w' : 'f';
+    return letters + " " + std::to_string(n.window.positions);
+  };
+  EXPECT_EQ(windows(), "fwwf 50");
+  file["sliding_window"] = 50;
+  file["layer_types"] = {"full_attention", "sliding_attention", "sliding_attention", "full_attention"};
+  EXPECT_EQ(windows(), "fwwf 50");
+  file["layer_types"] = {"sliding_attention", "full_attention", "sliding_attention", "full_attention"};
+  EXPECT_EQ(windows(), "wfwf 50") << "the list counts";
+  file["sliding_window"] = 100;
+  EXPECT_THAT(error_of(file), HasSubstr("/sliding_window"));
+}
+
 /// Three of four layers have the window, the first of them none; all have sinks.
 TEST(HfOtherLayers, WindowsAndSinksOfGranite) {
   const NetworkSpec n = network_of(small("GraniteSWAForCausalLM", {{"layer_rope_theta", nullptr}}));
