@@ -19,6 +19,7 @@ constexpr LeadingOfClass leading_of_class[] = {
     {"AXK2ForCausalLM", "axk2", 1},
     {"DeepseekV3ForCausalLM", "deepseek_v3", 3},
     {"DeepseekV32ForCausalLM", "deepseek_v32", 3},
+    {"Glm4MoeLiteForCausalLM", "glm4_moe_lite", 1},
     {"GlmMoeDsaForCausalLM", "glm_moe_dsa", 3},
 };
 

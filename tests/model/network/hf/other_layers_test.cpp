@@ -244,7 +244,8 @@ TEST(HfOtherLayers, DenseLayersThatNoKeyTells) {
     std::int64_t dense;
   } rows[] = {{"AXK1ForCausalLM", latent_experts(), 1}, {"AXK2ForCausalLM", picked_experts(), 1},
       {"DeepseekV2ForCausalLM", latent_experts(), 0}, {"DeepseekV3ForCausalLM", latent_experts(), 3},
-      {"DeepseekV32ForCausalLM", picked_experts(), 3}, {"GlmMoeDsaForCausalLM", picked_experts(), 3}};
+      {"DeepseekV32ForCausalLM", picked_experts(), 3}, {"Glm4MoeLiteForCausalLM", latent_experts(), 1},
+      {"GlmMoeDsaForCausalLM", picked_experts(), 3}};
   for (const auto& row : rows) {
     json file = small(row.architecture, row.more);
     EXPECT_EQ(network_of(file).experts.dense_layers, row.dense) << row.architecture;
