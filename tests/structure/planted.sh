@@ -9,7 +9,7 @@ failures=0
 # expect accepts|refuses SCRIPT FILE TEXT: what SCRIPT says of a tree in which FILE holds TEXT.
 expect() {
   rm -rf "${tree:?}"/*
-  mkdir -p "$tree"/{model,dataflow,sim,kernels,calibrate,studies}
+  mkdir -p "$tree"/{model,dataflow,sim,kernels,calibrate,studies,tests/sim}
   echo '#include "dataflow/program.h"' >"$tree/sim/step.h"
   printf 'namespace stepcast {\nstruct Base {\n};\n}\n' >"$tree/model/base.h"
   printf 'namespace stepcast::sim {\nnamespace {\nstruct Row {\n};\nconstexpr double climb = 1.2;\n%s\n}  // namespace\n}\n' \
@@ -116,6 +116,10 @@ for text in $'struct Row {\n};' 'constexpr double climb = 1.2;' 'int twice(int n
   expect refuses unique_names.sh sim/a.cpp "$(own_names sim "$text")"
 done
 expect accepts unique_names.sh sim/a.cpp "$(own_names sim 'int twice(double n) { return 2; }')"
+# Base is a type of all folders; a source's or a test's own type has another name.
+expect refuses unique_names.sh sim/a.cpp "$(own_names sim $'struct Base {\n};')"
+expect refuses unique_names.sh tests/sim/a_test.cpp "$(own_names sim $'struct Base {\n};')"
+expect accepts unique_names.sh tests/sim/a_test.cpp "$(own_names sim $'struct TestBase {\n};')"
 expect accepts folder_namespaces.sh sim/a.h $'namespace stepcast::dataflow {\nstruct Program;\n}\n\nnamespace stepcast::sim {\nstruct Work {\n};\n}'
 expect accepts folder_namespaces.sh sim/a.cpp $'namespace stepcast::sim::orders {\nint x;\n}'
 expect refuses folder_namespaces.sh sim/a.cpp $'namespace stepcast {\nint x;\n}'

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # unique_names.sh ROOT: no two headers define a type of one name in the same namespace. Two of them in one program are one
 # symbol to the linker, which keeps either's functions without a word. No two sources of a namespace have a type, a
-# constant or a function of their own alike: unity builds may compile them together.
+# constant or a function of their own alike: unity builds may compile them together. No source or test has a type of its
+# own that is called like a type which the headers of all folders see: beside it the compiler finds the name ambiguous.
 set -u
 cd "$1" || exit 1
 status=0
@@ -44,4 +45,24 @@ for name in $(cut -d' ' -f1 <<<"$found" | uniq -d); do
   echo "$name is defined in$(grep -F "$name " <<<"$found" | cut -d' ' -f2 | sed 's/^/ /' | tr '\n' ',' | sed 's/,$//')"
   status=1
 done
+common=$(find model -name '*.h' | sort | xargs awk '
+  FNR == 1 { space = "" }
+  /^namespace .*\{/ { space = $2 }
+  /^\}  \/\/ namespace/ { space = "stepcast" }
+  space == "stepcast" && /^(struct|class|enum class|using) [A-Z]/ {
+    sub(/^(struct|class|enum class|using) /, "")
+    sub(/[^A-Za-z0-9_].*/, "")
+    print
+  }' | sort -u | paste -sd '|')
+[[ -n $common ]] || { echo "no common type in the headers of $1/model"; exit 1; }
+taken=$(find model dataflow sim kernels calibrate studies tests -name '*.cpp' | sort | xargs awk -v common="^($common)$" '
+  FNR == 1 { inside = 0 }
+  /^namespace \{/ { inside = 1 }
+  /^\}  \/\/ namespace/ { inside = 0 }
+  inside && /^(struct|class|enum class) [A-Za-z]/ && !/^[^{]*;/ {
+    sub(/^(struct|class|enum class) /, "")
+    sub(/[^A-Za-z0-9_].*/, "")
+    if ($0 ~ common) print FILENAME ":" FNR ": " $0 " is the name of a type in a header of model/"
+  }')
+[[ -z $taken ]] || { echo "$taken"; status=1; }
 exit $status

@@ -71,9 +71,9 @@ bool read_wrong(std::string_view word, std::optional<double>& out) {
   return out.has_value();
 }
 
-class RowReader {
+class WordsReader {
  public:
-  RowReader(std::span<const std::string_view> words, const Layout& layout, std::string where)
+  WordsReader(std::span<const std::string_view> words, const Layout& layout, std::string where)
       : words_(words), layout_(layout), where_(std::move(where)) {}
 
   Expected<Row> read() {
@@ -220,10 +220,10 @@ Expected<Row> read_row(
     // Before 2.13 alltoall names a redop column and leaves it blank.
     if (layout->from_header && layout->redop && !layout->root && words.size() > 3 && !is_operation(words[3]))
       own.redop = false;
-    return RowReader(words, own, where).read();
+    return WordsReader(words, own, where).read();
   }
   for (const Layout& candidate : known_layouts()) {
-    auto row = RowReader(words, candidate, where).read();
+    auto row = WordsReader(words, candidate, where).read();
     if (!row) continue;
     layout = candidate;
     return row;

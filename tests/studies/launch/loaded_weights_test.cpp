@@ -17,13 +17,13 @@ using testing::Not;
 
 /// Bytes of a parameter beside its weight in bf16: a gradient of 2 and two moments of 2, else a gradient of 4, two
 /// moments of 4 and a copy in 32 bits, which FSDP's stack holds as the other 2 bytes of it.
-struct Bytes {
+struct ParameterBytes {
   double gradient = 0, master = 0, moments = 0;
-  bool operator==(const Bytes&) const = default;
+  bool operator==(const ParameterBytes&) const = default;
 };
-constexpr Bytes as_loaded{2, 0, 4};
+constexpr ParameterBytes as_loaded{2, 0, 4};
 
-Bytes bytes_of(const std::string& text, const std::string& where, std::set<FieldId> told = {}) {
+ParameterBytes bytes_of(const std::string& text, const std::string& where, std::set<FieldId> told = {}) {
   auto launch = read_in(text, where);
   EXPECT_TRUE(launch) << to_text(launch.error()) << text;
   if (!launch) return {};

@@ -43,12 +43,12 @@ std::vector<std::vector<std::string>> csv_records(const std::string& text) {
 }
 
 /// Of a database in a file: the rows of a query, fields joined by "|".
-class Query {
+class WrittenTable {
  public:
-  explicit Query(const std::string& name) {
+  explicit WrittenTable(const std::string& name) {
     EXPECT_EQ(sqlite3_open_v2(name.c_str(), &db_, SQLITE_OPEN_READONLY, nullptr), SQLITE_OK);
   }
-  ~Query() { sqlite3_close(db_); }
+  ~WrittenTable() { sqlite3_close(db_); }
   std::vector<std::string> operator()(const std::string& sql) const {
     std::vector<std::string> rows;
     const auto take = [](void* into, int n, char** fields, char**) {
@@ -131,7 +131,7 @@ TEST_F(SweepExport, SqliteHoldsQuestionTallyAndRows) {
   result.top[0].figures[static_cast<std::size_t>(Figure::energy)] = std::numeric_limits<double>::infinity();
   const std::string name = folder_ + "r.sqlite";
   ASSERT_EQ(written(name, result), "");
-  const Query query(name);
+  const WrittenTable query(name);
   EXPECT_THAT(query("PRAGMA integrity_check"), ElementsAre("ok"));
   EXPECT_THAT(query("SELECT value FROM question WHERE name IN ('machine', 'global_batch', 'hash', 'shard', 'complete') "
                     "ORDER BY rowid"),
@@ -169,7 +169,7 @@ TEST_F(SweepExport, EmptyResultsAreTablesToo) {
   const SweepResult none = synthetic::result(synthetic::question(0));
   EXPECT_EQ(csv_records(csv_table(none)).size(), 1U);
   ASSERT_EQ(written(folder_ + "r.db", none), "");
-  EXPECT_THAT(Query(folder_ + "r.db")("SELECT count(*) FROM rows"), ElementsAre("0"));
+  EXPECT_THAT(WrittenTable(folder_ + "r.db")("SELECT count(*) FROM rows"), ElementsAre("0"));
 }
 
 TEST_F(SweepExport, TheEndingSaysTheKind) {
