@@ -35,7 +35,7 @@ namespace {
 const std::vector<Command>& command_rows() {
   static const std::vector<Command> rows = {
       {.name = "predict",
-          .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh [flags]",
+          .usage = "NETWORK|SCENARIO.json|--launch RUN.sh [flags]",
           .summary = "forecast one training step: time, MFU, bubble, communication, memory",
           .about =
               "Forecasts one training step. NETWORK is a catalogue id (stepcast list networks), a Hugging Face name,\n"
@@ -144,7 +144,7 @@ const std::vector<Command>& command_rows() {
               "llama-8b_decode_bf16_b1xt1024_flash_graph.trace.json.gz"},
           .run = compare_command},
       {.name = "roofline",
-          .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh [flags] [--measured FILE] [-o FILE.html|.svg|.json]",
+          .usage = "NETWORK|SCENARIO.json|--launch RUN.sh [flags] [--measured FILE] [-o FILE.html|.svg|.json]",
           .summary = "operators and collectives of a step under the roofs of GPU and network, and what would lift them",
           .about = "Places every operator of a forecast step under the GPU's roofs (datasheet and measured; device "
                    "memory and L2) and\n"
@@ -163,7 +163,7 @@ const std::vector<Command>& command_rows() {
               "stepcast roofline gpt3-175b --machine dgx-a100 --gpus 64 --tp 8 --pp 8 --recompute full --json"},
           .run = roofline_command},
       {.name = "timeline",
-          .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh [flags] [-o trace.json|FILE.html|FILE.svg]",
+          .usage = "NETWORK|SCENARIO.json|--launch RUN.sh [flags] [-o trace.json|FILE.html|FILE.svg]",
           .summary = "one step in time: every stream of every rank, as a trace for Perfetto or a page to zoom in",
           .about = "Lays the forecast step out: phases, pipeline actions, kernels and what they wait for, collectives "
                    "on their fabrics, sends\n"
@@ -178,7 +178,7 @@ const std::vector<Command>& command_rows() {
               "stepcast timeline gpt3-175b --machine dgx-a100 --gpus 64 --tp 8 --pp 8 --recompute full --json"},
           .run = timeline_command},
       {.name = "report",
-          .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh [flags] -o FOLDER",
+          .usage = "NETWORK|SCENARIO.json|--launch RUN.sh [flags] -o FOLDER",
           .summary = "all of a forecast as a folder to send to a colleague: pages, pictures, figures, Markdown",
           .about = "Writes the forecast, roofline, timeline, memory, mapping and a sweep of the neighbouring plans as "
                    "pages that need no\n"
@@ -193,7 +193,7 @@ const std::vector<Command>& command_rows() {
               "stepcast report llama3-8b --gpus 64 --zero 3 --global-batch 256 -o /tmp/stepcast_fsdp --no-sweep"},
           .run = report_command},
       {.name = "whatif",
-          .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh [flags]",
+          .usage = "NETWORK|SCENARIO.json|--launch RUN.sh [flags]",
           .summary = "what moves the step: each rate of the machine and each number of the plan, changed",
           .about =
               "Changes one thing of a run at a time and forecasts it again: rates and delays of the machine by 1/F and "
@@ -260,7 +260,7 @@ const std::vector<Command>& command_rows() {
           .examples = {"stepcast merge --help"},
           .run = merge_command},
       {.name = "scale",
-          .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh [flags]",
+          .usage = "NETWORK|SCENARIO.json|--launch RUN.sh [flags]",
           .summary = "strong and weak scaling of a plan, its serial share, and what breaks first",
           .about =
               "Forecasts one plan on more and more GPUs: tp, cp, pp and the rest stay, dp grows. Strong scaling keeps "
@@ -298,7 +298,7 @@ const std::vector<Command>& command_rows() {
                   "--machine dgx-a100:32 --price dgx-a100=1.3 --budget 5000 --json"},
           .run = fleet::fleet_command},
       {.name = "job",
-          .usage = "NETWORK|SCENARIO.json|--megatron RUN.sh --tokens N|--days N|--steps N [flags]",
+          .usage = "NETWORK|SCENARIO.json|--launch RUN.sh --tokens N|--days N|--steps N [flags]",
           .summary = "a whole training job: days, goodput and where the rest goes, checkpoints, energy, cost",
           .about =
               "Puts failures, checkpoints, restarts and repairs around the forecast step: time to train, the share "
@@ -475,8 +475,7 @@ const std::vector<Command>& command_rows() {
               "--experts 256 --dtype fp8"},
           .run = collective_command},
       {.name = "explain",
-          .usage = "[TERM] [--json] | [NETWORK] [flags] --megatron RUN.sh|-- ARGS... | [NETWORK] [flags] --launch "
-                   "SERVE.sh|-- ARGS...",
+          .usage = "[TERM] [--json] | [NETWORK] [flags] --launch RUN.sh|-- ARGS...",
           .summary = "a term in both vocabularies, or every argument of a launch with what it costs",
           .about =
               "Explains a term of clusters or of accelerators by the loop that is split and the tensor that moves, "
@@ -487,7 +486,7 @@ const std::vector<Command>& command_rows() {
               "step, memory\n"
               "and traffic gain or lose by it (a second forecast without it), what does not go together, what is "
               "unknown.\n"
-              "Of a serving engine's launch (--launch) the same, with what a load gains or loses by each.\n"
+              "Of a serving engine's launch the same, with what a load gains or loses by each.\n"
               "Nothing of the launch is run.",
           .least_words = 0,
           .most_words = 8,

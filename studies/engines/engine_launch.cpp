@@ -155,6 +155,11 @@ Standing standing_of(const SaidArguments& said, const GivenArgument& given) {
   }
 }
 
+bool has_engine(const EngineLaunchSource& source) {
+  const auto commands = CommandReader(source, named_launch(source.file)).read();
+  return !commands || !commands->servers.empty() || !commands->benches.empty();
+}
+
 Expected<EngineLaunch> read_engine_launch(const EngineLaunchSource& source) {
   const NamedLaunch named = named_launch(source.file);
   const std::string shown = named.file == "--" ? "command line" : named.file;

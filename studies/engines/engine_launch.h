@@ -33,6 +33,9 @@ struct EngineLaunch : EnginePool {
 /// `notes` are of both pools.
 Expected<EngineLaunch> read_engine_launch(const EngineLaunchSource& source);
 
+/// Does a command of it start an engine, or load one? What cannot be read may.
+bool has_engine(const EngineLaunchSource& source);
+
 /// What of an argument counts.
 enum class Standing : unsigned char { used, no_effect, beside, not_forecast, refused, unknown };
 Standing standing_of(const SaidArguments& said, const GivenArgument& given);

@@ -27,18 +27,12 @@ std::vector<Flag> engine_launch_flags() {
   // clang-format on
 }
 
-Expected<std::optional<EngineLaunchSource>> engine_launch_source(const Arguments& arguments) {
-  if (!arguments.has("--launch")) {
-    for (const char* flag : {"--define", "--files-from", "--lenient"})
-      if (arguments.has(flag)) return fail(flag, "says something of a launch, and none is given", "--launch run.sh");
-    return std::nullopt;
-  }
+namespace {
+
+Expected<EngineLaunchSource> source_of(const Arguments& arguments) {
   EngineLaunchSource source;
   source.file = arguments.value("--launch");
   source.words = arguments.rest;
-  if (source.file != "--" && !source.words.empty())
-    return fail("--", fmt::format("words behind a launch in {:.60}", source.file),
-        "flags of this command in front, or --launch -- with the whole command");
   source.folders = arguments.values("--files-from");
   for (const std::string& text : arguments.values("--define")) {
     const std::size_t equals = text.find('=');
@@ -47,6 +41,27 @@ Expected<std::optional<EngineLaunchSource>> engine_launch_source(const Arguments
     source.defined[text.substr(0, equals)] = text.substr(equals + 1);
   }
   return source;
+}
+
+}  // namespace
+
+Expected<std::optional<EngineLaunchSource>> engine_launch_source(const Arguments& arguments) {
+  if (!arguments.has("--launch")) {
+    for (const char* flag : {"--define", "--files-from", "--lenient"})
+      if (arguments.has(flag)) return fail(flag, "says something of a launch, and none is given", "--launch run.sh");
+    return std::nullopt;
+  }
+  TRY(const auto source, source_of(arguments));
+  if (source.file != "--" && !source.words.empty())
+    return fail("--", fmt::format("words behind a launch in {:.60}", source.file),
+        "flags of this command in front, or --launch -- with the whole command");
+  return source;
+}
+
+Expected<bool> starts_engine(const Arguments& arguments) {
+  if (!arguments.has("--launch")) return false;
+  TRY(const auto source, source_of(arguments));
+  return has_engine(source);
 }
 
 std::map<std::string, std::string, std::less<>> told_flags(const Arguments& arguments) {

@@ -14,6 +14,9 @@ namespace stepcast::engines {
 /// --launch, --define, --files-from, --lenient.
 std::vector<Flag> engine_launch_flags();
 
+/// Does what --launch names start an engine, or load one? A launch that cannot be read may.
+Expected<bool> starts_engine(const Arguments& arguments);
+
 /// Nothing where no launch is given. Errors: --define and its kin without one.
 Expected<std::optional<EngineLaunchSource>> engine_launch_source(const Arguments& arguments);
 

@@ -94,7 +94,7 @@ Expected<Request> read_request(const Arguments& arguments) {
   TRY(const auto source, launch_source(arguments));
   if (!source) {
     if (arguments.words.empty())
-      return fail("command line", "no network is named", "NETWORK, a scenario file, or a launch: --megatron run.sh");
+      return fail("command line", "no network is named", "NETWORK, a scenario file, or a launch: --launch run.sh");
     return read_request(arguments.words[0], arguments);
   }
   TRY(auto request, read_launch_request(*source, arguments));

@@ -20,7 +20,7 @@ Expected<void> explain_this_launch(const LaunchSource& source, const Arguments& 
 Expected<void> check_term_flags(const Arguments& arguments) {
   for (const auto& [name, value] : arguments.flags)
     if (name != "--json")
-      return fail(name, "belongs to a launch, and a term has none", "--megatron run.sh, or leave it out");
+      return fail(name, "belongs to a launch, and a term has none", "--launch run.sh, or leave it out");
   return {};
 }
 

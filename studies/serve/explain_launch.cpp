@@ -139,7 +139,8 @@ Expected<ExplainedEngineLaunch> explain_engine_launch(const Arguments& arguments
 }
 
 Expected<void> explain_command(const Arguments& arguments, Console& console) {
-  if (!arguments.has("--launch")) {
+  TRY(const bool serves, starts_engine(arguments));
+  if (!serves) {  // a term, or the launch of a training
     for (const auto& [name, value] : arguments.flags)
       if (find_flag(serve_flags(), name) != nullptr && find_flag(launch::run_flags(), name) == nullptr &&
           name != "--json")

@@ -46,6 +46,13 @@ bool is_program(std::string_view word) {
   return word.ends_with(".py") || last_of_path(word) == "run_train.sh" || last_of_path(word) == "nemo";
 }
 
+/// torchtune's `tune run` takes torchrun's options and the name of a recipe (torchtune/_recipe_registry.py).
+constexpr std::string_view recipe_ends[] = {"_distributed", "_single_device"};
+bool is_recipe(std::string_view word) {
+  return std::any_of(std::begin(recipe_ends), std::end(recipe_ends),
+      [&](std::string_view end) { return word.ends_with(end) && !is_option(word); });
+}
+
 /// "swift sft": what such a program does is its first word.
 bool starts_command(std::span<const ShellWord> words) {
   constexpr std::string_view doing[] = {"sft", "pt", "train", "rlhf", "dpo", "grpo", "kto", "reward", "infer", "eval",
@@ -171,7 +178,7 @@ class LaunchReader {
         take_program();
         out_.program += " " + words_[at_++].text;
         return true;
-      } else if (is_program(word)) {
+      } else if (starts_program(word)) {
         if (const std::size_t behind = wrapped_launch(); behind > 0) {
           wrapper_ = std::string(last_of_path(word)), out_.wrapped = true, launcher_.clear(), at_ = behind;
           out_.nodes = out_.ranks = out_.gpus_per_node = 0, out_.launcher_given.clear();
@@ -189,6 +196,11 @@ class LaunchReader {
     return false;
   }
 
+  /// A word that is none of a launcher's: its file, or the name that torchtune has for it.
+  [[nodiscard]] bool starts_program(std::string_view word) const {
+    return is_program(word) || (launcher_ == "tune" && is_recipe(word));
+  }
+
   /// "mason.py --gpus 8 -- accelerate launch ...": where the launch begins that a program starts; 0 where there is
   /// none.
   [[nodiscard]] std::size_t wrapped_launch() const {
@@ -204,6 +216,10 @@ class LaunchReader {
   }
 
   void leave() {
+    if (launcher_ == "bcprun" && out_.nodes == 0) {
+      out_.nodes = LaunchLine::unknown_count;
+      out_.unknown.emplace_back("--nnodes of bcprun, which takes all nodes of the job without it");
+    }
     if (launcher_ != "jsrun" || sets_ != 0 || sets_of_node_ == 0) return;
     out_.ranks = out_.nodes = out_.gpus_per_node = LaunchLine::unknown_count;
     out_.unknown.emplace_back("-n of jsrun, which takes all nodes of the job without it");
@@ -213,6 +229,7 @@ class LaunchReader {
     leave();
     out_.program = std::string(last_of_path(words_[at_++].text));
     out_.launcher = launcher_;
+    if (launcher_ == "tune" && out_.program.ends_with("_single_device")) out_.nodes = out_.gpus_per_node = 1;
     return true;
   }
 
@@ -233,7 +250,7 @@ class LaunchReader {
         argument_name(word.text.substr(0, equals)), word.text.substr(0, equals), {}, word.line, word.unset};
     const LaunchOption* row = find_launch_option(launcher_, given.name);
     const bool wanted = row != nullptr;
-    const bool takes = at_ < words_.size() && !is_option(text()) && !is_program(text()) && !is_launcher(text()) &&
+    const bool takes = at_ < words_.size() && !is_option(text()) && !starts_program(text()) && !is_launcher(text()) &&
                        !is_script_name(text());
     if (equals != word.text.npos) given.value = word.text.substr(equals + (glued > 0 ? 0 : 1));
     else if (wanted ? at_ < words_.size() : takes) given.unset = words_[at_].unset, given.value = words_[at_++].text;
@@ -265,7 +282,17 @@ class LaunchReader {
       out_.unknown.push_back(given.name + "=" + given.value);
   }
 
+  /// "--run_name lr=1e-5": the word behind an option is its value, unless the launch has overrides that stand alone.
+  [[nodiscard]] bool has_overrides() const {
+    for (std::size_t at = at_; at < words_.size(); ++at) {
+      const std::string& before = at > 0 ? words_[at - 1].text : "";
+      if (is_hydra(words_[at].text) && (!is_option(before) || before.find('=') != before.npos)) return true;
+    }
+    return false;
+  }
+
   void arguments() {
+    overrides_ = has_overrides();
     while (at_ < words_.size()) {
       const ShellWord& word = words_[at_++];
       const std::size_t equals = word.text.find('=');
@@ -310,6 +337,7 @@ class LaunchReader {
   void take_values(GivenArgument& given) {
     std::size_t end = at_;
     const auto ends = [](const std::string& word) { return word == "--" || is_option(word) || is_hydra(word); };
+    if (!overrides_ && end < words_.size() && is_hydra(words_[end].text)) ++end;
     while (end < words_.size() && !ends(words_[end].text)) ++end;
     std::size_t last = end;
     while (last > at_ && words_[last - 1].bare && (last > at_ + 1 || hands_on(words_[last - 1]))) --last;
@@ -343,6 +371,7 @@ class LaunchReader {
 
   const std::vector<ShellWord>& words_;
   bool scripts_;
+  bool overrides_ = false;       ///< NAME=VALUE stands alone somewhere
   bool by_environment_ = false;  ///< NPROC_PER_NODE and NNODES say the ranks
   bool each_device_ = false;     ///< a rank for each GPU
   std::string wrapper_;          ///< the program that starts it, where one does

@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view launchers[] = {"torchrun", "deepspeed", "srun", "mpirun", "mpiexec", "accelerate",
     "composer", "python", "python3", "bash", "sh", "numactl", "run_train.sh", "nemo", "#SBATCH", "pdsh", "ssh",
     "singularity", "apptainer", "docker", "podman", "timeout", "taskset", "nsys", "uv", "bcprun", "jsrun", "sbatch",
-    "msrun", "ray", "hipprof", "rocprof", "rocprofv3", "ncu", "orterun", "aprun", "colossalai"};
+    "msrun", "ray", "hipprof", "rocprof", "rocprofv3", "ncu", "orterun", "aprun", "colossalai", "tune"};
 
 /// Programs that are no files: their first word says what they do. `by_environment`: they hand NPROC_PER_NODE and
 /// NNODES to torchrun (modelscope/ms-swift swift/cli/main.py, hiyouga/LLaMA-Factory src/llamafactory/launcher.py); trl
@@ -53,6 +53,8 @@ constexpr LaunchOption launch_options[] = {
     {"bcprun", "npernode", &LaunchLine::gpus_per_node, true},
     {"bcprun", "p", &LaunchLine::gpus_per_node, true},
     {"colossalai", "nproc_per_node", &LaunchLine::gpus_per_node, true},
+    {"tune", "nproc_per_node", &LaunchLine::gpus_per_node, true},
+    {"tune", "nnodes", &LaunchLine::nodes, true},
 };
 
 /// Launchers whose -m names no module.

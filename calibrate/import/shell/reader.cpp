@@ -168,8 +168,9 @@ Expected<void> ShellReader::take_words(Place& place) {
   ShellCommand command{line, {}, {}, {}, {}};
   std::vector<ShellText> texts;
   Settings set;
-  bool setting = false, exporting = false, evaluating = false, refers = false;
+  bool setting = false, exporting = false, evaluating = false, refers = false, nothing = false;
   while (words.next()) {
+    if (nothing) continue;  // behind ":", which does nothing with its words
     const ShellText& word = words.word();
     if (texts.empty()) {
       if (const std::size_t name = evaluating ? 0 : assignment_length(words.raw()); name > 0) {
@@ -182,6 +183,7 @@ Expected<void> ShellReader::take_words(Place& place) {
       if (is_one_of(shell_keywords, plain)) {
         setting = setting || is_setting_keyword(plain);
         exporting = exporting || plain == "export", evaluating = evaluating || plain == "eval";
+        nothing = plain == ":";
         continue;
       }
       if (setting && plain.starts_with('-')) {

@@ -62,6 +62,9 @@ Expected<void> settle_torchtune(DialectWords& words) {
   TRY(check_recipe(words));
   GivenArgument* model = words.last("model._component_");
   const std::string config = words.value("config");
+  if (model == nullptr && config.ends_with(".yaml"))
+    return fail(words.launch.where, fmt::format("{:.80} is not beside the launch, and it says what is trained", config),
+        "the file beside it, or --files-from FOLDER that has it");
   if (model == nullptr && !config.empty())
     return fail(words.launch.where, fmt::format("torchtune's own configuration {:.60} is not read", config),
         fmt::format(

@@ -63,7 +63,8 @@ Expected<void> check_deepspeed_file(DialectWords& words) {
   if (shipped) return {};
   return fail(place_of(words.launch, *file),
       fmt::format("{:.80} is not beside the launch, and it says the stage of ZeRO", file->value),
-      "the file beside it, or -- --zero_optimization.stage N at the end of the command");
+      "the file beside it, --files-from FOLDER that has it, or -- --zero_optimization.stage N at the end of the "
+      "command");
 }
 
 /// "--fsdp fsdp.json" names a file that says the kind: it counts, and the name no more.

@@ -64,6 +64,8 @@ constexpr Framework framework_rows[] = {
 };
 
 constexpr LaunchFlag launch_flag_rows[] = {
+    {"--launch", "FILE|--", "script, command line (behind --) or configuration of whichever of these: its program, its "
+                            "names and its files tell", ""},
     {"--megatron", "FILE|--", "script, command line (behind --) or argument file of Megatron-LM, Megatron-DeepSpeed, "
                               "Megatron-Bridge or NeMo", "megatron-lm"},
     {"--nemo", "FILE", "YAML or overrides of NeMo or Megatron-Bridge", "nemo"},
@@ -93,6 +95,11 @@ constexpr LaunchFlag launch_flag_rows[] = {
 
 std::span<const Framework> frameworks() { return framework_rows; }
 std::span<const LaunchFlag> launch_flags() { return launch_flag_rows; }
+
+const LaunchFlag* find_launch_flag(std::string_view flag) {
+  const auto* found = std::ranges::find(launch_flag_rows, flag, &LaunchFlag::flag);
+  return found == std::end(launch_flag_rows) ? nullptr : found;
+}
 
 const Framework* find_framework(std::string_view id) {
   const auto found = std::find_if(

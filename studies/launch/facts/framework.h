@@ -59,8 +59,9 @@ const Framework* find_framework(std::string_view id);
 /// A flag of the command line that hands a launch in: "--megatron".
 struct LaunchFlag {
   std::string_view flag, value, doc;
-  std::string_view usual;  ///< framework of a launch that has no mark of another in it
+  std::string_view usual;  ///< framework of a launch that has no mark of another in it; "": it must have one
 };
 std::span<const LaunchFlag> launch_flags();
+const LaunchFlag* find_launch_flag(std::string_view flag);
 
 }  // namespace stepcast::launch

@@ -134,11 +134,16 @@ Expected<void> check_release(const Launch& launch, const LaunchSource& source) {
       name_hint(source.release, ids));
 }
 
+std::vector<std::string_view> framework_flags() {
+  std::vector<std::string_view> flags;
+  for (const LaunchFlag& row : launch_flags())
+    if (!row.usual.empty()) flags.push_back(row.flag);
+  return flags;
+}
+
 std::string other_flags(const std::string& nearest) {
   if (!nearest.empty()) return fmt::format("did you mean '{}'?", nearest);
-  std::vector<std::string_view> flags;
-  for (const LaunchFlag& row : launch_flags()) flags.push_back(row.flag);
-  return fmt::format("launches of other frameworks have flags of their own: {}", fmt::join(flags, ", "));
+  return fmt::format("launches of other frameworks have flags of their own: {}", fmt::join(framework_flags(), ", "));
 }
 
 /// At least one argument must be one that the framework knows.
@@ -160,7 +165,16 @@ bool is_of_megatron(std::string_view id) {
   return (id.starts_with("megatron") && id != "megatron-swift") || id == "nemo";
 }
 
+/// Is it known whose launch it is?
+Expected<void> check_framework(const Launch& launch) {
+  if (launch.framework != nullptr) return {};
+  return fail(launch.where, "neither its program nor its arguments tell which framework it is of",
+      fmt::format("the flag of its framework in place of --launch: {}", fmt::join(framework_flags(), ", ")));
+}
+
 void doubt_framework(Launch& launch, const LaunchSource& source) {
+  if (source.flag != nullptr && source.flag->usual.empty())
+    return launch.notes.push_back(fmt::format("by its program or names a launch of {}", launch.framework->name));
   if (source.flag == nullptr || source.flag->usual == launch.framework->id) return;
   if (is_of_megatron(source.flag->usual) && is_of_megatron(launch.framework->id)) return;
   if (flag_of_framework(*launch.framework) == source.flag->flag) return;  // one flag may take two programs
@@ -212,13 +226,16 @@ Expected<Launch> finish_launch(
   launch.release = source.release;
   launch.told = source.told;
   TRY(check_dialect(launch, line != nullptr));
-  launch.framework = framework_of(launch, line, source.flag != nullptr ? source.flag->usual : "megatron-lm");
+  const std::string_view usual = source.flag != nullptr ? source.flag->usual : "megatron-lm";
+  const Framework* shown = framework_of(launch, line, usual);
+  launch.framework = shown != nullptr ? shown : find_framework("megatron-lm");  // until its files show another
   add_words(launch, source);  // in front of the files: references in those take them
   TRY(add_named_files(launch, line, folders));
   TRY(check_dialect(launch, line != nullptr));
   if (line != nullptr && line->wrapped) drop_counts_of_wrapped(launch);
   // A file may show whose launch it is.
-  launch.framework = framework_of(launch, line, launch.framework->id);
+  launch.framework = framework_of(launch, line, shown != nullptr ? shown->id : usual);
+  TRY(check_framework(launch));
   doubt_framework(launch, source);
   if (line != nullptr) launch.program = line->program;
   else if (const GivenArgument* entry = launch.find("experiment.task.entrypoint"))  // FlagScale's
@@ -266,6 +283,7 @@ Expected<Launch> launch_of_config(
 Expected<Launch> launch_of_python(
     const std::string& text, const std::string& where, const LaunchSource& source, const LaunchFolders& folders) {
   LaunchSource others = source;
+  if (others.flag != nullptr && others.flag->usual.empty()) others.flag = find_launch_flag("--nemo");
   TRY(auto launch, open_python_launch(text, where, others.words, source.defined));
   return finish_launch(std::move(launch), nullptr, others, folders);
 }

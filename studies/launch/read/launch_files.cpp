@@ -10,6 +10,7 @@
 #include "model/base/json_reader.h"
 #include "studies/launch/read/launch.h"
 #include "studies/launch/read/launch_parts.h"
+#include "studies/launch/facts/step_words.h"
 #include "studies/launch/limits/named_file.h"
 
 namespace stepcast::launch {
@@ -45,7 +46,7 @@ std::vector<NamedFile> named_files(const Launch& launch, const LaunchLine* line)
   std::vector<NamedFile> files;
   const auto add = [&](const GivenArgument& given) {
     const bool config = looks_like_config(given.value);
-    if (given.value != "true" && !given.value.empty() && (config || given.name != "deepspeed"))
+    if (given.value != "true" && !says_none(given.value) && (config || given.name != "deepspeed"))
       files.push_back({given.value, !given.unset.empty(), given.name == "fsdp_config" ? "fsdp_config." : ""});
   };
   for (const GivenArgument& given : launch.arguments) {
@@ -149,10 +150,22 @@ Expected<void> take_beside(Launch& launch, const std::string& path, const std::s
   return put_in_front(launch, std::move(read), path), Expected<void>{};
 }
 
+/// What accelerate's file says of the split nothing else says, but for --zero on stepcast's own line.
+void note_missing(Launch& launch, const LaunchLine* line, const std::string& name) {
+  launch.unread.push_back(name);
+  if (line == nullptr || line->launcher != "accelerate" || launch.told.contains(FieldId::zero)) return;
+  const std::string* split = last_value(line->launcher_given, "config_file");
+  if (split != nullptr && *split == name)
+    launch.unfollowed.push_back(fmt::format(
+        "{}: {:.80} is not there, and it tells accelerate how to split the run: --files-from FOLDER that has it, or "
+        "--zero N",
+        launch.where, name));
+}
+
 /// "worker-1 slots=8" each; --num_gpus takes so many of each node.
 Expected<void> take_hosts(Launch& launch, const LaunchLine& line, const LaunchFolders& folders) {
   const std::string* name = last_value(line.launcher_given, "hostfile");
-  if (line.launcher != "deepspeed" || name == nullptr || line.nodes != 0) return {};
+  if (line.launcher != "deepspeed" || name == nullptr || *name == "true" || line.nodes != 0) return {};
   TRY(const auto path, named_file(folders, *name));
   if (path.empty()) {
     launch.gpus = 0;
@@ -202,7 +215,7 @@ Expected<void> add_named_files(Launch& launch, const LaunchLine* line, const Lau
       continue;
     }
     TRY(const auto path, next->open ? Expected<std::string>() : named_file(folders, next->name));
-    if (path.empty()) launch.unread.push_back(next->name);
+    if (path.empty()) note_missing(launch, line, next->name);
     else TRY(take_beside(launch, path, next->section));
   }
   return line != nullptr && !folders.empty() ? take_hosts(launch, *line, folders) : Expected<void>{};

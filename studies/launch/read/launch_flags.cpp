@@ -64,7 +64,7 @@ Expected<void> take_definitions(const Arguments& arguments, LaunchSource& source
 
 Expected<void> check_alone(const Arguments& arguments) {
   for (const char* flag : {"--define", "--release", "--lenient", "--files-from"})
-    if (arguments.has(flag)) return fail(flag, "says something of a launch, and none is given", "--megatron run.sh");
+    if (arguments.has(flag)) return fail(flag, "says something of a launch, and none is given", "--launch run.sh");
   return {};
 }
 

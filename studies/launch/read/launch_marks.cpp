@@ -36,6 +36,7 @@ constexpr LaunchMark launch_marks[] = {
     {"llm-foundry", MarkKind::launcher, "composer"},
     {"llm-foundry", MarkKind::argument, "max_duration"},
     {"llm-foundry", MarkKind::argument, "device_train_microbatch_size"},
+    {"torchtune", MarkKind::launcher, "tune"},
     {"nemo", MarkKind::program, "megatron_gpt_pretraining.py"},
     {"nemo", MarkKind::program, "nemo"},
     {"openrlhf-sft", MarkKind::program, "openrlhf.cli.train_sft"},
@@ -67,6 +68,14 @@ constexpr LaunchMark launch_marks[] = {
     {"deepspeed", MarkKind::argument, "train_batch_size"},
     {"deepspeed", MarkKind::argument, "deepspeed_config"},
     {"deepspeed", MarkKind::launcher, "deepspeed"},
+};
+
+// Of a launch that no flag calls a framework's: names that others have too, and that a flag would settle.
+constexpr LaunchMark usual_marks[] = {
+    {"megatron-lm", MarkKind::argument, "tensor_model_parallel_size", "micro_batch_size"},
+    {"megatron-lm", MarkKind::argument, "num_layers", "hidden_size"},
+    {"trainer", MarkKind::argument, "per_device_train_batch_size"},
+    {"deepspeed", MarkKind::argument, "deepspeed"},
 };
 
 bool has_own(const Launch& launch, const ArgumentTable& table, const ArgumentTable& base) {
@@ -136,10 +145,14 @@ std::string launches_text(const std::vector<const LaunchLine*>& launches) {
 const Framework* framework_of(const Launch& launch, const LaunchLine* line, std::string_view usual) {
   if (const Dialect* dialect = dialect_of(launch); dialect != nullptr && !dialect->framework.empty())
     return find_framework(dialect->framework);
-  for (const LaunchMark& mark : launch_marks)
-    if (has_mark(launch, line, mark) && (mark.also.empty() || launch.find(mark.also) != nullptr))
-      return find_framework(mark.framework);
-  return find_framework(usual);
+  const auto stands = [&](const LaunchMark& mark) {
+    return has_mark(launch, line, mark) && (mark.also.empty() || launch.find(mark.also) != nullptr);
+  };
+  if (const auto* mark = std::ranges::find_if(launch_marks, stands); mark != std::end(launch_marks))
+    return find_framework(mark->framework);
+  if (!usual.empty()) return find_framework(usual);
+  const auto* mark = std::ranges::find_if(usual_marks, stands);
+  return mark == std::end(usual_marks) ? nullptr : find_framework(mark->framework);
 }
 
 Expected<const LaunchLine*> training_launch(
@@ -149,7 +162,7 @@ Expected<const LaunchLine*> training_launch(
       std::count_if(launches.begin(), launches.end(), [](const LaunchLine& launch) { return !launch.script; });
   for (const LaunchLine& launch : launches) {
     const bool names_file = launch.launcher == "accelerate" || launch.launcher == "composer" ||
-                            !launch.positional.empty() || names_training(launch);
+                            launch.launcher == "tune" || !launch.positional.empty() || names_training(launch);
     const std::size_t told = launch.script ? 0 : telling_arguments(launch);
     const bool known = std::any_of(
         telling.begin(), telling.end(), [&](const LaunchLine* other) { return same_launch(*other, launch); });
@@ -174,7 +187,7 @@ Expected<const LaunchLine*> training_launch(
         others.empty() ? "no command that starts a training"
                        : fmt::format("none of {} has arguments of a training", launches_text(others)),
         "a script with its launch (torchrun, srun, deepspeed, ... PROGRAM.py ARGUMENTS), a configuration, or "
-        "the arguments behind --");
+        "the arguments behind --; serving engines: serve --launch, infer --launch");
   if (telling.size() > 1)
     return fail(fmt::format("{}:{}", where, telling.front()->line),
         fmt::format("{} launches that differ: {}", telling.size(), launches_text(telling)),

@@ -6,6 +6,7 @@
 
 #include "model/catalog.h"
 #include "studies/launch/facts/launch_release.h"
+#include "studies/launch/facts/step_words.h"
 #include "studies/launch/read/launched_run.h"
 #include "studies/launch/read/sections.h"
 #include "studies/launch/limits/understood.h"
@@ -153,6 +154,20 @@ Expected<LaunchedRun> read_launched_run(
   return out;
 }
 
+namespace {
+
+/// Megatron-LM's checkpointing.py puts the checkpoint's arguments over those of the command.
+Expected<void> check_checkpoint(const Launch& launch, const LaunchHints& hints, std::vector<std::string>& warnings) {
+  const GivenArgument* given = launch.find("use_checkpoint_args");
+  if (given == nullptr || is_off(given->value) || hints.network || !hints.must_agree) return {};
+  std::string text = "the network's sizes come from a checkpoint, over those of the launch, and it is not here";
+  if (hints.lenient) return warnings.push_back(std::move(text)), Expected<void>{};
+  return fail(place_of(launch, *given), std::move(text),
+      "the network in front: llama2-70b, or its config.json; or --lenient for the sizes that the launch tells");
+}
+
+}  // namespace
+
 Expected<LaunchReading> read_meaning(const Launch& launch, const LaunchHints& hints) {
   LaunchReading reading;
   reading.notes = launch.notes;
@@ -163,6 +178,7 @@ Expected<LaunchReading> read_meaning(const Launch& launch, const LaunchHints& hi
     reading.notes.push_back(
         fmt::format("read as {} {}, the newest that knows all its arguments", launch.framework->name, counted.release));
   TRY(reading.request.warnings, understood(counted, hints.lenient));
+  TRY(check_checkpoint(counted, hints, reading.request.warnings));
   LaunchAnswers answers(counted);
   TRY(check_left_open(counted, hints, answers));
   TRY(auto run, read_launched_run(counted, hints, answers, reading.notes));

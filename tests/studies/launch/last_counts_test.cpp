@@ -52,11 +52,10 @@ TEST(LastCounts, FalseAfterTrueIsFalse) {
   }
 }
 
-Expected<LaunchReading> reading_of(const std::string& text, std::set<FieldId> told = {}, const char* flag = "") {
+Expected<LaunchReading> reading_of(
+    const std::string& text, std::set<FieldId> told = {}, const char* flag = "--megatron") {
   LaunchSource source;
-  source.flag = &launch_flags().front();
-  for (const LaunchFlag& row : launch_flags())
-    if (row.flag == flag) source.flag = &row;
+  source.flag = find_launch_flag(flag);
   source.file = "run.sh";
   TRY(const auto launch, read_launch_text(text + "\n", "run.sh", source));
   LaunchHints hints;
@@ -70,7 +69,7 @@ std::string said_of(const std::string& text, const char* key, std::set<FieldId> 
   return reading ? said(*reading, key) : to_text(reading.error());
 }
 
-std::string notes_of(const std::string& text, const char* flag = "") {
+std::string notes_of(const std::string& text, const char* flag = "--megatron") {
   const auto reading = reading_of(text, {}, flag);
   return reading ? fmt::format("{}", fmt::join(reading->notes, "\n")) : to_text(reading.error());
 }

@@ -11,7 +11,7 @@ namespace stepcast::launch::meant_launches {
 
 inline Expected<Launch> read_in(const std::string& text, const std::string& where = "run.yaml") {
   LaunchSource source;
-  source.flag = &launch_flags().front();
+  source.flag = find_launch_flag("--megatron");
   source.file = where;
   return read_launch_text(text, where, source);
 }

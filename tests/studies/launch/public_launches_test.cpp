@@ -29,6 +29,27 @@ std::string understood(const LaunchReading& reading, const std::string& key) {
   return found == reading.request.said().end() ? "(nothing)" : found->second.text;
 }
 
+/// --launch says nothing of the framework.
+TEST_P(PublicLaunches, AreRecognisedWithoutAFlagOfTheirOwn) {
+  RestatedLaunch row = GetParam();
+  const auto named = testing_launch::read_restated(row);
+  row.flag = "--launch";
+  const auto recognised = testing_launch::read_restated(row);
+  ASSERT_EQ(named.has_value(), recognised.has_value()) << to_text((named ? recognised : named).error());
+  if (!named) return;
+  EXPECT_EQ(recognised->framework->id, named->framework->id);
+  EXPECT_EQ(recognised->arguments.size(), named->arguments.size());
+}
+
+TEST(RecognisedLaunch, WhatShowsNoFrameworkIsRefused) {
+  LaunchSource source;
+  source.flag = find_launch_flag("--launch");
+  const auto launch = read_launch_text("torchrun train.py --epochs 3 --seed 1\n", "run.sh", source);
+  ASSERT_FALSE(launch);
+  EXPECT_THAT(to_text(launch.error()), testing::HasSubstr("which framework it is of"));
+  EXPECT_THAT(launch.error().hint, testing::HasSubstr("--megatron, --nemo"));
+}
+
 TEST_P(PublicLaunches, AreReadRightOrRefusedWithTheReason) {
   const RestatedLaunch& from = GetParam();
   const auto reading = whole_reading(from);

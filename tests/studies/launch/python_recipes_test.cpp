@@ -91,7 +91,7 @@ TEST(PythonRecipes, ParametersOfAScriptsFunctionAreAsItHasThem) {
                             "num_gpus_per_node=gpus)\n";
   const auto gpus = [](const std::string& text, std::map<std::string, std::string> defined = {}) {
     LaunchSource source;
-    source.flag = &launch_flags().front();
+    source.flag = find_launch_flag("--megatron");
     source.file = "run.py", source.defined = std::move(defined);
     const auto launch = read_launch_text(text, "run.py", source);
     const auto reading = launch ? read_meaning(*launch, LaunchHints{}) : tl::unexpected(launch.error());
@@ -227,7 +227,7 @@ TEST(PythonRecipes, AdaptersOfARecipeAreRead) {
 
 std::string notes_of_bridge(std::vector<std::string> words) {
   LaunchSource source;
-  source.flag = &launch_flags().front();
+  source.flag = find_launch_flag("--megatron");
   source.file = "run.py";
   source.words = std::move(words);
   const auto launch = read_launch_text(bridge + "    return cfg\n", "run.py", source);
@@ -268,7 +268,7 @@ TEST(PythonRecipes, ANamedNetworkWithOtherWordsKeepsItsName) {
 TEST(PythonRecipes, ADefinitionOfAParameterHasAValueThatCanBe) {
   const auto of_tp = [](const std::string& value) {
     LaunchSource source;
-    source.flag = &launch_flags().front();
+    source.flag = find_launch_flag("--megatron");
     source.file = "run.py", source.defined["tp"] = value;
     const auto launch = read_launch_text("def run_8gpu_h100_config(tp: int = 2) -> ConfigContainer:\n"
                                          "    cfg = _pretrain_common()\n"

@@ -54,10 +54,9 @@ std::string what_is_lowered(const Scenario& scenario) {
 }
 
 const LaunchFlag& flag_of(std::string_view name) {
-  for (const LaunchFlag& row : launch_flags())
-    if (row.flag == name) return row;
-  ADD_FAILURE() << name;
-  return launch_flags().front();
+  const LaunchFlag* row = find_launch_flag(name);
+  EXPECT_NE(row, nullptr) << name;
+  return *row;
 }
 
 Expected<Scenario> read_again(const EmitTarget& target, const Emission& emission, const Scenario& before) {

@@ -17,7 +17,7 @@ using testing::Not;
 
 Expected<Launch> settled(const std::string& text, const std::string& where) {
   LaunchSource source;
-  source.flag = &launch_flags().front();
+  source.flag = find_launch_flag("--megatron");
   source.file = where;
   return read_launch_text(text, where, source);
 }

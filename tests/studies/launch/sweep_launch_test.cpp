@@ -96,7 +96,7 @@ TEST(SweepLaunch, ALaunchIsNamedOnceAndAlone) {
   EXPECT_THAT(run_line("predict " + kept_launch + " --torchtitan x.toml").err, HasSubstr("names a launch already"));
   EXPECT_THAT(run_line("predict llama3-8b --define TP=8").err, HasSubstr("none is given"));
   EXPECT_THAT(run_line("predict llama3-8b --release 2.5").err, HasSubstr("none is given"));
-  EXPECT_THAT(run_line("predict").err, HasSubstr("--megatron run.sh"));
+  EXPECT_THAT(run_line("predict").err, HasSubstr("--launch run.sh"));
   EXPECT_THAT(run_line("predict llama3-8b " + kept_launch).err, HasSubstr("leave out the network"));
 }
 

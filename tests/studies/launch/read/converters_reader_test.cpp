@@ -17,8 +17,7 @@ using testing::HasSubstr;
 /// "fp8", or the error, of a configuration of torchtitan with these lines.
 std::string converted(const std::string& model, const std::string& converters, const std::string& lines = "") {
   LaunchSource source;
-  source.flag =
-      &*std::ranges::find_if(launch_flags(), [](const LaunchFlag& row) { return row.flag == "--torchtitan"; });
+  source.flag = find_launch_flag("--torchtitan");
   source.file = "run.toml";
   const std::string text = fmt::format(
       "[model]\n{}\nconverters = {}\n[training]\nlocal_batch_size = 1\nseq_len = 4096\n{}\n", model, converters, lines);

@@ -11,8 +11,7 @@ namespace {
 
 LaunchSource launch_source_of(std::string_view flag, std::map<std::string, std::string> defined = {}) {
   LaunchSource source;
-  for (const LaunchFlag& row : launch_flags())
-    if (row.flag == flag) source.flag = &row;
+  source.flag = find_launch_flag(flag);
   EXPECT_NE(source.flag, nullptr) << flag;
   source.defined = std::move(defined);
   return source;
