@@ -59,8 +59,8 @@ Expected<SpaceWords> words_of_network(const Arguments& arguments) {
   TRY(const auto source, launch_source(arguments));
   if (source) return words_of_launch(arguments);
   if (arguments.words.empty())
-    return fail("command line", "no network is named",
-        "NETWORK, a scenario file, a launch (--launch run.sh), or --space FILE");
+    return fail(
+        "command line", "no network is named", "NETWORK, a scenario file, a launch (--launch run.sh), or --space FILE");
   TRY(auto request, read_request(without_axis_flags(arguments)));
   SpaceWords words;
   words.request = std::move(request);

@@ -33,7 +33,8 @@ TEST(Framework, EveryOneHasItsArguments) {
 }
 
 TEST(Framework, EveryFlagHasAnUsualOne) {
-  for (const LaunchFlag& flag : launch_flags()) EXPECT_TRUE(flag.usual.empty() || find_framework(flag.usual) != nullptr) << flag.flag;
+  for (const LaunchFlag& flag : launch_flags())
+    EXPECT_TRUE(flag.usual.empty() || find_framework(flag.usual) != nullptr) << flag.flag;
 }
 
 }  // namespace
