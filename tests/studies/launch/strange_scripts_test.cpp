@@ -48,6 +48,60 @@ TEST_F(StrangersLaunch, AFunctionRunsScriptsOfOtherFunctions) {
   }
 }
 
+TEST_F(StrangersLaunch, AValueMayHoldAnEqualsSign) {
+  const std::string run = "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" + sizes;
+  const Ran named = predict("--megatron", run + " --wandb-exp-name seq_length=64\n");
+  EXPECT_EQ(named.code, 0) << named.err;
+  EXPECT_EQ(named.out, predict("--megatron", run + " --wandb-exp-name name\n").out);
+}
+
+TEST_F(StrangersLaunch, WordsBehindAColonAreNoCommand) {
+  const std::string run = "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" + sizes;
+  const Ran ran = predict("--megatron", "#!/bin/bash\n: '\nUsage:\ntorchrun pretrain_gpt.py" + sizes +
+                                            " --tensor-model-parallel-size 8\n'\n: ${TP:=2}\n" + run +
+                                            " --tensor-model-parallel-size $TP\n");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("tp 2,"));
+}
+
+TEST_F(StrangersLaunch, WithoutNodesBaseCommandTakesThoseOfTheJob) {
+  const std::string run = "-p 8 -c 'python pretrain_gpt.py" + sizes + "'\n";
+  EXPECT_THAT(predict("--megatron", "bcprun " + run).err, HasSubstr("all nodes of the job"));
+  EXPECT_EQ(predict("--megatron", "bcprun --nnodes 2 " + run).code, 0);
+}
+
+TEST_F(StrangersLaunch, SizesOfACheckpointAreAskedFor) {
+  const std::string run =
+      "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" + sizes + " --load c --use-checkpoint-args\n";
+  const Ran ran = predict("--megatron", run);
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("come from a checkpoint"));
+  EXPECT_THAT(ran.err, HasSubstr("the network in front"));
+  EXPECT_EQ(predict("--megatron", run, "--lenient").code, 0);
+}
+
+TEST_F(StrangersLaunch, RecipesOfTorchtuneAreStartedByTuneRun) {
+  const std::string recipe = "model:\n  _component_: torchtune.models.llama3_1.llama3_1_8b\ntokenizer:\n"
+                             "  max_seq_len: 2048\ndataset:\n  packed: True\nbatch_size: 2\ndtype: bf16\n"
+                             "gradient_accumulation_steps: 4\noptimizer:\n  _component_: torch.optim.AdamW\n";
+  write("own.yaml", recipe);
+  const std::string run = "tune run --nnodes 2 --nproc_per_node 8 full_finetune_distributed --config ";
+  const Ran ran = predict("--launch", run + "own.yaml batch_size=1\n");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("dp 16"));
+  EXPECT_THAT(ran.out, HasSubstr("4 micro-batches of 1 x 2048"));
+  EXPECT_THAT(predict("--launch", run + "llama3_1/8B_full\n").err, HasSubstr("tune cp llama3_1/8B_full"));
+  EXPECT_THAT(predict("--launch", run + "other.yaml\n").err, HasSubstr("other.yaml is not beside the launch"));
+}
+
+TEST_F(StrangersLaunch, AMissingFileOfAccelerateIsAskedFor) {
+  const std::string run = "accelerate launch --config_file zero3.yaml train.py --model_name_or_path "
+                          "meta-llama/Llama-3.1-8B --per_device_train_batch_size 2 --max_seq_length 2048 --bf16 true\n";
+  const Ran ran = predict("--launch", run, "--gpus 8");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("tells accelerate how to split the run"));
+}
+
 TEST_F(StrangersLaunch, WindowsOfALaunchAreForecast) {
   const std::string run = "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" + sizes;
   const auto seen = [&](const std::string& more) { return predict("--megatron", run + more + "\n"); };
