@@ -100,7 +100,7 @@ std::span<const Flag> infer_flags() {
           .doc = "prefill, decode, mixed: a prompt beside running sequences, or batch: prefill and all of decode",
           .check = check_phase},
       count_flag("--prompt", work, "positions of each prompt", most),
-      count_flag("--cached", work, "positions in the cache before them", most),
+      count_flag("--cached", work, "positions in the cache before them (default 0)", most, 0),
       count_flag("--context", work, "decode: positions in the cache", most),
       count_flag("--output", work, "batch: output tokens of each sequence", most),
       count_flag("--batch", work, "sequences of the replica (default 1)", most),

@@ -118,6 +118,10 @@ Expected<void> settle_types(const ServingWishes& wishes, const StoredWeights& st
                     "neither",
             cache->name, serving.network().id),
         "--kv fp8");
+  // Kernels widen caches in fp8 where the GPU has no such products.
+  if (cache->bytes < 2 && cache->products != Precision::fp8 && !has(cache->products))
+    return fail("--kv", fmt::format("{} has no {} matrix units", gpu.name, to_text(cache->products)),
+        "--kv fp8, or --kv " + usual);
   serving.types.weight_bytes = weights->bytes;
   serving.types.products = weights->products;
   serving.types.block_scaled = weights->block_scaled;

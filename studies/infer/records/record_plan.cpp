@@ -95,6 +95,15 @@ Engine as_noted(Engine engine, const InferenceRecord& record) {
   return engine;
 }
 
+/// Where nobody tells it. Engines of TensorRT-LLM that are built in fp8 keep such a cache (examples/quantization), and
+/// so do NVIDIA's checkpoints in nvfp4 (hf_quant_config.json, kv_cache_quant_algo). Others have a cache as wide as
+/// activations, whatever their weights are, unless the checkpoint brings scales for it (vllm-project/vllm
+/// utils/torch_utils.py, resolve_kv_cache_dtype_string).
+bool keeps_narrow_cache(const InferenceRecord& record, const std::string& weights, const std::string& kernels) {
+  if (weights == "nvfp4") return true;
+  return record.weights == "fp8" && (kernels == "trtllm" || checkpoint_of(record.model).cache == "fp8");
+}
+
 Expected<Serving> serving_of_record(const InferenceRecord& record, const RecordWishes& wanted) {
   const Engine* engine = wanted.engine;
   if (engine == nullptr) {
@@ -118,9 +127,7 @@ Expected<Serving> serving_of_record(const InferenceRecord& record, const RecordW
   if (settings.columns == RankColumns::own_sequences) wishes.attention_dp = wishes.ep = wishes.tp, wishes.tp = 1;
   wishes.weights = weights_of(record);
   wishes.cache = record.cache.empty() ? settings.cache : record.cache.starts_with("fp8") ? "fp8" : record.cache;
-  // Not told: engines that are built in fp8 keep such a cache (TensorRT-LLM, examples/quantization), and so do NVIDIA's
-  // checkpoints in nvfp4 (hf_quant_config.json, kv_cache_quant_algo).
-  if (wishes.cache.empty() && (record.weights == "fp8" || wishes.weights == "nvfp4")) wishes.cache = "fp8";
+  if (wishes.cache.empty() && keeps_narrow_cache(record, wishes.weights, engine->kernels)) wishes.cache = "fp8";
   if (record.nodes > 1) return fail("hardware", "an engine on several nodes", "one node");
   Engine row = as_usual(as_noted(*engine, record), machine.row.gpu, {wishes.tp, wishes.attention_dp});
   return serving_of(wishes, std::move(network), std::move(machine), row, wanted.profile);

@@ -53,12 +53,18 @@ TEST(Infer, TheCommandSaysWhatIsWrong) {
   refused("mixtral-8x7b --prompt 10 --tp 8 --ep 3", "a divisor of tp x dp-attention");
   refused("llama3-8b --prompt 10 --weights fp7", "nvfp4");
   refused("llama3-8b --prompt 10 --machine dgx-a100 --weights fp8", "has no fp8");
+  refused("llama3-8b --prompt 10 --machine dgx-h100 --kv nvfp4", "has no nvfp4");
   refused("llama3-70b --context 8192", "leave nothing");
   refused("llama3-70b --tp 8 --context 8192 --batch 9999", "--batch ");
   refused("gpt3-175b --tp 8 --context 8192", "at most 2048");
   refused("t5-v1.1-xxl --prompt 10", "an encoder");
   refused("llama3.2-11b-vision --prompt 10", "stepcast predict llama3.2-11b-vision --images 1");
   refused("vit-large --prompt 10", "");
+}
+
+TEST(Infer, PromptsMayHaveNothingInTheCache) {
+  EXPECT_EQ(run_line("infer llama3-8b --prompt 100 --cached 0").out, run_line("infer llama3-8b --prompt 100").out);
+  EXPECT_NE(run_line("infer llama3-8b --prompt 100 --cached 1").out, run_line("infer llama3-8b --prompt 100").out);
 }
 
 /// The last layer of Nemotron-H is an MLP: what guesses has attention before it, as those of its kind have.

@@ -56,6 +56,22 @@ TEST(InferRecords, TuningsAreFitted) {
   EXPECT_EQ(find_tuning(with_fits(engine, fits), "hopper", "bf16")->spread.p10, fits[0].tuning.spread.p10);
 }
 
+/// Of a checkpoint "-FP8" the name tells weights; NVIDIA's have scales of the cache, and TensorRT-LLM builds both so.
+TEST(InferRecords, CachesOfFp8CheckpointsAreTheEnginesOwn) {
+  const auto predicted = [](const char* engine, const char* model, const char* cache) {
+    InferenceRecord r;
+    r.id = "one", r.judged_as = "decode_phase", r.phase = "decode", r.model = model, r.gpu = "H100-SXM-80GB";
+    r.engine = engine, r.version = "0.19.0", r.weights = "fp8", r.cache = cache, r.tp = 8;
+    r.prompt = 8000, r.output = 200, r.batch = 64, r.measured["decode_step_ms"] = 1;
+    return forecast(r).value().predicted;
+  };
+  const char *bare = "meta-llama/Llama-3.1-70B-Instruct", *of_nvidia = "nvidia/Llama-3.1-8B-Instruct-FP8";
+  EXPECT_EQ(predicted("vLLM", bare, ""), predicted("vLLM", bare, "bf16"));
+  EXPECT_NE(predicted("vLLM", bare, ""), predicted("vLLM", bare, "fp8"));
+  EXPECT_EQ(predicted("vLLM", of_nvidia, ""), predicted("vLLM", of_nvidia, "fp8"));
+  EXPECT_EQ(predicted("TensorRT-LLM", bare, ""), predicted("TensorRT-LLM", bare, "fp8"));
+}
+
 /// 1,024 words of a network of 140 GB cannot be said by one GPU in a second.
 TEST(InferRecords, TimesThatNoMemoryAllowsAreRefused) {
   InferenceRecord r;
