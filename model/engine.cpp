@@ -23,12 +23,6 @@ constexpr Choice<UnevenStages> uneven_names[] = {{"refused", UnevenStages::refus
     {"before the last", UnevenStages::before_last}, {"the last ones", UnevenStages::last_ones},
     {"the first ones", UnevenStages::first_ones}};
 
-/// Whose kernels engines have, as their "kernels" say; those of another engine may reduce.
-const std::vector<std::string>& kernel_software() {
-  static const std::vector<std::string> names = {"vllm", "trtllm", "sglang", "pytorch"};
-  return names;
-}
-
 constexpr IntegerRange positions{1, 1'000'000};
 
 constexpr std::size_t most_fitted = 3;

@@ -104,6 +104,9 @@ struct AttentionLaw {
   LawError alone = {};
 };
 
+/// Whose kernels engines have, as their "kernels" say; those of another engine may reduce.
+const std::vector<std::string>& kernel_software();
+
 /// A scan (ScanFunction) of N = heads x sequences states over n chunks of a sequence, forward: what chunks need each
 /// for itself, pn(softness; t0 + fill * first_chunk, N (state + n * chunk)), and the states handed on from one to the
 /// next, pn(2; (n - 1) step, N (n - 1) state_step), where pn(p; a, b) = (a^p + b^p)^(1/p) and `fill` is the first
@@ -118,6 +121,7 @@ struct ScanLaw {
   Source source = Source::assumed;
   Spread spread;
   std::string software = {};
+  std::string kernels = {};  ///< the engines' whose they are, as those call them: "vllm"; "" = anybody else's
 };
 
 /// Memory-bound kernels: t = t0 + bytes/memory.

@@ -131,6 +131,7 @@ void read_kernel_laws(JsonObject& file, Profile& profile) {
     profile.engine_all_reduces.push_back(read_all_reduce(row));
   for (JsonObject& row : file.optional_objects("engine_exchanges"))
     profile.engine_exchanges.push_back(read_exchange(row));
+  for (JsonObject& row : file.optional_objects("scans")) profile.scans.push_back(read_scan(row));
 }
 
 /// The refinement of a law whose row stands in the other file.
@@ -191,7 +192,6 @@ Expected<Profile> read_profile(const std::string& text, const std::string& where
   }
   read_kernel_laws(file, profile);
   profile.attention = read_attention(file.object("attention"));
-  for (JsonObject& row : file.optional_objects("scans")) profile.scans.push_back(read_scan(row));
   profile.memory = read_memory(file.object("memory"));
   for (JsonObject& row : file.objects("collectives")) profile.collectives.push_back(read_curve(row));
   for (JsonObject& row : file.optional_objects("growth")) profile.growth.push_back(read_growth(row));

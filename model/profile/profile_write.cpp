@@ -99,6 +99,7 @@ Json to_json(const ScanLaw& law) {
       {"chunk_s", rounded(law.chunk.value())}, {"step_s", rounded(law.step.value())},
       {"state_step_s", rounded(law.state_step.value())}, {"softness", law.softness}, {"positions", law.positions},
       {"value_size", law.value_size}, {"key_size", law.key_size}};
+  if (!law.kernels.empty()) row["kernels"] = law.kernels;
   return with_provenance(std::move(row), law);
 }
 
@@ -244,6 +245,14 @@ template <typename Law> Json rows_of(const std::vector<Law>& laws) {
   return rows;
 }
 
+/// Training's laws of scans stand in the part that steps read, those of engines' own kernels in the other.
+Json scan_rows(const Profile& profile, bool of_training, bool of_engines) {
+  Json rows = Json::array();
+  for (const ScanLaw& law : profile.scans)
+    if (law.kernels.empty() ? of_training : of_engines) rows.push_back(to_json(law));
+  return rows;
+}
+
 /// One line per key, and one per row of a list of objects.
 std::string lines_of(const Json& document) {
   std::string text = "{";
@@ -276,7 +285,7 @@ std::string profile_text(const Profile& profile, Part part) {
   document["gemm"] = rooflines(profile.gemm, gemm_feature_names, part);
   document["attention"] = to_json(profile.attention, part);
   if (whole && !profile.attention_kernels.empty()) document["attention_kernels"] = rows_of(profile.attention_kernels);
-  if (!profile.scans.empty()) document["scans"] = rows_of(profile.scans);
+  if (Json scans = scan_rows(profile, true, whole); !scans.empty()) document["scans"] = std::move(scans);
   document["memory"] = to_json(profile.memory, part);
   if (whole && !profile.memory_ops.empty()) document["memory_ops"] = rows_of(profile.memory_ops);
   if (whole && !profile.moe.empty()) document["moe"] = rooflines(profile.moe, moe_feature_names, part);
@@ -315,6 +324,7 @@ std::string write_kernel_part(const Profile& profile) {
   if (!profile.moe.empty()) document["moe"] = rooflines(profile.moe, moe_feature_names, Part::whole);
   if (!profile.engine_all_reduces.empty()) document["engine_all_reduces"] = rows_of(profile.engine_all_reduces);
   if (!profile.engine_exchanges.empty()) document["engine_exchanges"] = rows_of(profile.engine_exchanges);
+  if (Json scans = scan_rows(profile, false, true); !scans.empty()) document["scans"] = std::move(scans);
   return lines_of(document);
 }
 

@@ -1,6 +1,7 @@
 // Laws of kernels from JSON: products, attention, scans and what is bound by memory.
 #include <fmt/format.h>
 
+#include "model/base/contains.h"
 #include "model/machine/plausible.h"
 #include "model/network/operator.h"
 #include "model/profile/kernel_features.h"
@@ -120,6 +121,11 @@ AttentionLaw read_attention(JsonObject object) {
   return law;
 }
 
+const std::vector<std::string>& kernel_software() {
+  static const std::vector<std::string> names = {"vllm", "trtllm", "sglang", "pytorch"};
+  return names;
+}
+
 ScanLaw read_scan(JsonObject& object) {
   ScanLaw law;
   object.read("function", law.function);
@@ -137,6 +143,9 @@ ScanLaw read_scan(JsonObject& object) {
   object.read("value_size", law.value_size, sizes);
   object.read("key_size", law.key_size, sizes);
   object.optional("software", law.software);
+  object.optional("kernels", law.kernels);
+  object.require(law.kernels.empty() || contains(kernel_software(), law.kernels), "kernels",
+      fmt::format("no engine's kernels are '{:.40}'", law.kernels), name_hint(law.kernels, kernel_software()));
   read_provenance(object, law);
   return law;
 }

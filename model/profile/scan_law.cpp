@@ -48,10 +48,18 @@ double soft_max(double p, Seconds a, Seconds b) {
   return std::pow(std::pow(a.value(), p) + std::pow(b.value(), p), 1 / p);
 }
 
-ScanLaw law_for(const Profile& profile, const ScanFunction& function) {
+/// That of the engine's own kernels, else the one that is nobody's in particular; null where there is neither.
+const ScanLaw* timed_law(const Profile& profile, const ScanFunction& function, std::string_view kernels) {
+  const ScanLaw* found = nullptr;
+  for (const ScanLaw& law : profile.scans)
+    if (law.function == function.name && (law.kernels == kernels || (law.kernels.empty() && found == nullptr)))
+      found = &law;
+  return found;
+}
+
+ScanLaw law_for(const Profile& profile, const ScanFunction& function, std::string_view kernels) {
+  if (const ScanLaw* own = timed_law(profile, function, kernels)) return *own;
   const auto named = [&](std::string_view name) { return [name](const ScanLaw& law) { return law.function == name; }; };
-  const auto own = std::ranges::find_if(profile.scans, named(function.name));
-  if (own != profile.scans.end()) return *own;
   const std::vector<ScanLaw>& usual = usual_laws();
   const auto row = std::ranges::find_if(usual, named(function.name));
   ScanLaw law = row != usual.end() ? *row : usual.back();
@@ -64,9 +72,9 @@ ScanLaw law_for(const Profile& profile, const ScanFunction& function) {
 
 }  // namespace
 
-KernelTime scan_time(const Profile& profile, const ScanShape& scan, bool backward) {
+KernelTime scan_time(const Profile& profile, const ScanShape& scan, bool backward, std::string_view kernels) {
   const ScanFunction& function = *scan.function;
-  const ScanLaw law = law_for(profile, function);
+  const ScanLaw law = law_for(profile, function, kernels);
   const ScanFunction& measured = *find_scan(law.function);
   const double positions = scan.chunk > 0 ? std::min(scan.chunk, scan.positions) : law.positions;
   const double share = scan.heads > 0 ? scan.groups / scan.heads : 1;

@@ -293,7 +293,7 @@ EnginePrice EngineCost::scan(const KernelWork& work, double sequences, double po
     price.binding = Binding::cache;
     return unmeasured(price);
   }
-  return unmeasured(price_of(scan_time(*profile_, shape, false), "scan of states", Binding::compute));
+  return unmeasured(price_of(scan_time(*profile_, shape, false, engine_->kernels), "scan of states", Binding::compute));
 }
 
 EnginePrice EngineCost::streamed(Bytes bytes, int kernels) const {

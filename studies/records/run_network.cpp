@@ -35,6 +35,29 @@ Expected<void> check_layers(const RunModel& model) {
 
 bool is_encoder(const RunModel& model) { return model.arch.value_or("").starts_with("encoder (bidirectional)"); }
 
+/// Data whose batches are padded to the end of their bin and not to the longest sequence.
+struct BinnedData {
+  std::string_view source;
+  std::int64_t longest, real, bin;  ///< positions: of a record's sequence, of words in it on average, of a bin
+
+  /// Half of a bin is filled up on average.
+  std::int64_t padded() const { return real + bin / 2; }
+};
+/// The second phase of NVIDIA's PyTorch BERT (DeepLearningExamples 729963dd PyTorch/LanguageModeling/BERT
+/// scripts/run_pretraining.sh: phase2_bin_size 64). Of Wikipedia's sequences of up to 512 half would be padding (Krell
+/// et al., arXiv 2107.02027).
+constexpr BinnedData binned_data[] = {{"NVIDIA/DeepLearningExamples", 512, 256, 64}};
+
+void set_binned(NetworkSpec& spec, const Run& run, std::vector<std::string>& assumptions) {
+  for (const BinnedData& row : binned_data) {
+    if (!run.source.starts_with(row.source) || spec.sequence != row.longest) continue;
+    spec.sequence = row.padded();
+    assumptions.push_back(
+        fmt::format("{} positions per sequence in the mean: batches of up to {} are padded to bins of {}",
+            spec.sequence, row.longest, row.bin));
+  }
+}
+
 /// BERT's layers and loss (arXiv 1810.04805). Megatron-LM makes the logits of all positions (megatron/core/models/bert
 /// of d98e8a6) and its release test has no binary head; NVIDIA's PyTorch program those of 20 among 128 and 80 among 512
 /// (DeepLearningExamples 729963dd PyTorch/LanguageModeling/BERT, --max_predictions_per_seq).
@@ -47,6 +70,7 @@ void set_encoder(NetworkSpec& spec, const Run& run, std::vector<std::string>& as
   spec.pooled_outputs = megatron ? 0 : 2;
   spec.masked_share = megatron ? 1 : 80.0 / 512;
   assumptions.push_back(fmt::format("logits of {:.1f} % of the positions", 100 * spec.masked_share));
+  set_binned(spec, run, assumptions);
 }
 
 /// A letter for each layer; a module for multi-token prediction behind each /.

@@ -49,7 +49,6 @@ constexpr AbsentLayers absent[] = {
     {"Csm", "a second transformer over the codes of each step (CSM)"},
     {"DINOv3", "positions that turn among patches in layers scaled by vectors (DINOv3)"},
     {"Beit", "biases by distance between patches (BEiT)"},
-    {"EuroBert", "logits without a matrix in front of them over words that see both sides (EuroBERT)"},
     {"Sana", "linear attention beside MLPs with convolutions (Sana)"},
     {"AuraFlow", "two streams with gated MLPs and learned positions beside them (AuraFlow)"},
     {"Chroma", "vectors that a network of their own makes (Chroma)"},

@@ -56,7 +56,8 @@ constexpr KnownKeys rows[] = {
     {"", "*", "token ids of images and videos", "image_token_id video_token_id vision_start_token_id "
      "vision_end_token_id boi_token_index eoi_token_index image_token_index media_placeholder_token_id "
      "video_placeholder ignore_index boi_token_id eoi_token_id audio_token_id"},
-    {"", "*", "how a serving engine keeps states and logits", "mamba_ssm_dtype mamba_ssm_cache_dtype num_logits_to_keep "
+    {"eurobert", "*", "how a class that sorts texts pools them", "clf_pooling"},
+    {"", "*", "how a serving engine keeps states and logits", "mamba_ssm_dtype mamba_ssm_cache_dtype num_logits_to_keep logits_to_keep "
      "calc_logits_for_entire_prompt"},
     {"", "*", "which kernels its class calls", "use_mamba_kernels"},
     {"", "*", "the first values and the bounds of a mixer's time steps",

@@ -7,6 +7,8 @@
 #include "model/profile/kernel_features.h"
 #include "model/profile/kernel_law.h"
 #include "model/profile/profile.h"
+#include "model/profile/read_laws.h"
+#include "model/profile/scan_law.h"
 
 namespace stepcast {
 namespace {
@@ -21,6 +23,12 @@ Gpu round_gpu(const std::string& id, double bf16_tflops, double memory_gb_per_s)
   gpu.memory_bandwidth = BytesPerSecond(memory_gb_per_s * 1e9);
   gpu.scale_up_bandwidth = BytesPerSecond(100e9);
   return gpu;
+}
+
+ScanLaw scan_that_takes(Seconds time, const char* kernels) {
+  ScanLaw law;
+  law.function = "gated_delta", law.t0 = time, law.kernels = kernels;
+  return law;
 }
 
 Profile round_profile() {
@@ -56,6 +64,38 @@ Error error_of(const std::string& text) {
   const auto profile = read_profile(text, "p.json");
   EXPECT_FALSE(profile.has_value());
   return profile ? Error{} : profile.error();
+}
+
+/// One chunk of one state, whose law is its start alone: 10 us of anybody's kernels, 20 us of vLLM's.
+TEST(ScanLaws, AnEngineHasItsOwnBeforeAnybodys) {
+  Profile profile;
+  profile.scans = {scan_that_takes(Seconds(10e-6), ""), scan_that_takes(Seconds(20e-6), "vllm")};
+  ScanShape shape;
+  shape.function = find_scan("gated_delta");
+  shape.sequences = shape.heads = shape.groups = 1, shape.positions = shape.chunk = 64;
+  shape.value_size = shape.key_size = 128;
+  const auto microseconds = [&](const char* kernels) {
+    return scan_time(profile, shape, false, kernels).time.value() * 1e6;
+  };
+  EXPECT_NEAR(microseconds("vllm"), 20, 1e-9);
+  EXPECT_NEAR(microseconds("sglang"), 10, 1e-9) << "nobody timed its kernels here";
+  EXPECT_NEAR(microseconds(""), 10, 1e-9) << "training";
+  std::swap(profile.scans[0], profile.scans[1]);
+  EXPECT_NEAR(microseconds("vllm"), 20, 1e-9);
+  EXPECT_NEAR(microseconds(""), 10, 1e-9);
+}
+
+TEST(ScanLaws, KernelsAreThoseOfAnEngine) {
+  const std::string row = R"({"function": "kda", "t0_s": 1e-5, "first_chunk_s": 0, "state_s": 0, "chunk_s": 0,
+    "step_s": 0, "state_step_s": 0, "softness": 1.4, "positions": 64, "value_size": 128, "key_size": 128,
+    "source": "fitted", "spread": [0.9, 1.1], "kernels": ")";
+  JsonObject known(row + "vllm\"}", "scan"), unknown(row + "wllm\"}", "scan");
+  EXPECT_EQ(read_scan(known).kernels, "vllm");
+  EXPECT_FALSE(known.failed());
+  read_scan(unknown);
+  const std::string said = to_text(unknown.finish(0).error());
+  EXPECT_NE(said.find("no engine's kernels are 'wllm'"), std::string::npos) << said;
+  EXPECT_NE(said.find("vllm"), std::string::npos) << said;
 }
 
 TEST(Profile, terms_of_products_and_attention_go_to_the_file_and_back) {

@@ -345,6 +345,19 @@ TEST(KnownNetworks, AnEncoderHasBertsLayers) {
   EXPECT_DOUBLE_EQ(made_of(run).scenario.network.row.masked_share, 1) << "it makes the logits of all positions";
 }
 
+/// Bins of 64: of 512 positions 256 are words, and the mean bin is filled up by 32.
+TEST(KnownNetworks, BatchesOfBinnedDataAreNoLongerThanTheirBins) {
+  records::Run run = record_of_small_run("PyTorch, LAMB, NGC", "2022-09");
+  run.model.arch = "encoder (bidirectional), MLM head";
+  const auto positions = [&](const char* source, std::int64_t sequence) {
+    run.source = source, run.model.seq_len = sequence;
+    return made_of(run).scenario.network.row.sequence;
+  };
+  EXPECT_EQ(positions("NVIDIA/DeepLearningExamples@729963dd", 512), 256 + 64 / 2);
+  EXPECT_EQ(positions("NVIDIA/DeepLearningExamples@729963dd", 128), 128) << "its first phase has no bins";
+  EXPECT_EQ(positions("NVIDIA/Megatron-LM@d98e8a6", 512), 512);
+}
+
 TEST(KnownNetworks, LayersThatNothingDescribesAreRefusedByName) {
   for (const auto& [arch, layers] : {std::pair{"convolutional, 224x224", "convolutions over images"},
            {"recommendation: 26 embedding tables", "tables and dot products of a recommender"},

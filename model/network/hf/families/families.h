@@ -90,6 +90,7 @@ void pangu_ultra(HfReader& r);
 void llada_moe(HfReader& r);
 void dream(HfReader& r);
 void llada(HfReader& r);
+void eurobert(HfReader& r);
 void sdar(HfReader& r);
 void sdar_moe(HfReader& r);
 

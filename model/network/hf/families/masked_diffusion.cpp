@@ -1,5 +1,5 @@
-// Decoders of words whose words see both sides: modeling_llada.py of GSAI-ML's files, modeling_dream.py of Dream-org's,
-// modeling_sdar.py of JetLM's.
+// Llama's and Qwen's layers whose words see both sides: modeling_llada.py of GSAI-ML's files, modeling_dream.py of
+// Dream-org's, modeling_sdar.py of JetLM's, src/transformers/models/eurobert of transformers.
 #include "model/network/hf/families/families.h"
 
 namespace stepcast::detail {
@@ -33,6 +33,14 @@ void llada(HfReader& r) {
       {std::pair{"block_type", "llama"}, {"activation_type", "silu"}, {"layer_norm_type", "rms"}})
     r.config.require(r.text_or(key, "") == only, key, "its class is not known otherwise", only);
   r.dropout({"attention_dropout", "residual_dropout", "embedding_dropout"}, 0);
+  sees_both_sides(r);
+}
+
+/// Llama's layers; the matrix of the logits may have a bias, where MLPs have one.
+void eurobert(HfReader& r) {
+  llama_like(r, false);
+  r.spec.head_bias = r.flag_or("mlp_bias", false);
+  r.dropout({"attention_dropout", "hidden_dropout"}, 0);
   sees_both_sides(r);
 }
 
