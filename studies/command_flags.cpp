@@ -41,7 +41,7 @@ constexpr std::array of_validate = {
     force_flag,
     Flag{.name = "--hold-out", .key = "", .value = "", .group = "Forecast",
          .doc = "fit every class's step parameters again without the run's own source, model or release, and judge by "
-                "that", .kind = FlagKind::toggle},
+                "that; records of inference: rows of engines without the record's network", .kind = FlagKind::toggle},
     Flag{.name = "--unfitted", .key = "", .value = "", .group = "Forecast",
          .doc = "forecast by the laws alone, without what measured steps say", .kind = FlagKind::toggle},
     Flag{.name = "--profile", .key = "", .value = "ID|FILE", .group = "Forecast",

@@ -39,6 +39,9 @@ Expected<void> read_sglang_split(SaidArguments& said, EngineSettings& out) {
   // _handle_a2a_moe: ep_size = tp_size with any of them.
   if (whole.value_or(false) || rows) out.experts_over = ranks;
   if (out.groups > 1) out.exchange = rows ? "rows" : "gather";
+  else if (rows)
+    out.notes.emplace_back(
+        "experts get and give their rows by all-reduce: the exchange of ranks of one group is not followed");
   return {};
 }
 

@@ -71,8 +71,11 @@ class RowFit {
       for (const std::size_t i : all) (cases[i].model == network ? out_of_it : rest).push_back(i);
       const Engine::Tuning without = fitted(rest);
       for (const double error : errors(out_of_it, without)) held_out.push_back(error);
-      for (const std::size_t i : out_of_it)
-        ratios.push_back(cases[i].measured_seconds / time_of(at(without.products).cases[i], engine_, without).value());
+      for (const std::size_t i : out_of_it) {
+        const InferenceCase& made = at(without.products).cases[i];
+        ratios.push_back(made.measured_seconds / time_of(made, engine_, without).value());
+        out.left_out[made.id] = predicted(made, without);
+      }
     }
     out.held_out = mean(held_out);
     out.held_out_median = percentile(held_out, 0.5);
@@ -95,14 +98,18 @@ class RowFit {
   }
   const Sums& at(double products) const { return *std::ranges::find(sums_, products, &Sums::products); }
 
-  /// |predicted / measured - 1| in the record's own metric.
+  /// In the record's own metric.
+  double predicted(const InferenceCase& made, const Engine::Tuning& tuning) const {
+    const double ratio = time_of(made, engine_, tuning).value() / made.measured_seconds;
+    const bool rate = made.metric.find("per_s") != std::string::npos;
+    return made.measured * (rate ? 1 / ratio : ratio);
+  }
+  /// |predicted / measured - 1|.
   std::vector<double> errors(const std::vector<std::size_t>& which, const Engine::Tuning& tuning) const {
     std::vector<double> out;
     for (const std::size_t i : which) {
       const InferenceCase& made = at(tuning.products).cases[i];
-      const double ratio = time_of(made, engine_, tuning).value() / made.measured_seconds;
-      const bool rate = made.metric.find("per_s") != std::string::npos;
-      out.push_back(std::abs((rate ? 1 / ratio : ratio) - 1));
+      out.push_back(std::abs(predicted(made, tuning) / made.measured - 1));
     }
     return out;
   }
@@ -171,6 +178,13 @@ std::vector<TuningFit> fit_tunings(const std::vector<InferenceRecord>& records, 
     if (!row.fitted.empty()) out.push_back(RowFit(engine, row, std::move(rows)).run());
   }
   return out;
+}
+
+void hold_out(InferenceJudgement& judgement, const std::vector<TuningFit>& fits) {
+  for (InferenceCase& made : judgement.cases)
+    for (const TuningFit& fit : fits)
+      if (const auto found = fit.left_out.find(made.id); fit.engine == made.engine && found != fit.left_out.end())
+        forecast_anew(made, found->second), made.held_out = true;
 }
 
 Engine with_fits(Engine engine, const std::vector<TuningFit>& fits) {

@@ -3,7 +3,9 @@
 
 #include "calibrate/import/timings_file.h"
 #include "model/base/json_reader.h"
+#include "model/catalog.h"
 #include "studies/cli/output_file.h"
+#include "studies/infer/fit_engine.h"
 #include "studies/infer/records/records.h"
 #include "studies/print/csv.h"
 #include "studies/records/built_in_runs.h"
@@ -36,18 +38,21 @@ Expected<std::optional<OutputFile>> open_page(const Arguments& arguments) {
 /// Phases and static batches of serving engines.
 Expected<void> validate_inference(const std::string& text, const Arguments& arguments, Console& console) {
   TRY(const auto records, read_inference(text, arguments.words.front()));
-  for (const char* flag : {"--html", "--csv", "--hold-out", "--unfitted", "--force"})
-    if (arguments.has(flag))
-      return fail(flag, "says nothing of records of inference",
-          "--json, --cases; calibrate engines tells errors with each network left out");
+  for (const char* flag : {"--html", "--csv", "--unfitted", "--force"})
+    if (arguments.has(flag)) return fail(flag, "says nothing of records of inference", "--json, --cases, --hold-out");
+  if (arguments.has("--hold-out") && arguments.has("--profile"))
+    return fail(
+        "--profile", "fits without a record's network take the default profile of each GPU", "without --hold-out");
   std::optional<run::Chosen<Profile>> profile;
   if (arguments.has("--profile")) {
     TRY(profile, run::choose_kernel_profile(arguments.value("--profile"), "--profile"));
   }
-  const InferenceJudgement judgement = judge(records, {nullptr, profile ? &profile->row : nullptr, false});
+  InferenceJudgement judgement = judge(records, {nullptr, profile ? &profile->row : nullptr, false});
   if (profile && judgement.cases.empty() && !judgement.skipped.empty())
     return fail("--profile", fmt::format("no record is forecast: {}", judgement.skipped.front().why),
         "a profile of the records' GPU");
+  if (arguments.has("--hold-out"))
+    hold_out(judgement, fit_tunings(records, std::vector(built_in().engines.begin(), built_in().engines.end())));
   console.out << (arguments.has("--json") ? judgement_json(judgement)
                                           : judgement_text(judgement, arguments.has("--cases")));
   return {};

@@ -58,15 +58,50 @@ void part_items(const YamlNode& node, const std::string& name, std::vector<Given
   if (const auto text = flow_text(node); text && joined != all.end()) joined->value = *text;
 }
 
+/// A list of a zip whose items are maps: an argument is NAME.0.KEY.
+struct MapList {
+  std::string name;
+  std::size_t size = 0;
+  std::size_t line = 0;
+
+  /// "NAME.2." of the third item.
+  [[nodiscard]] std::string item(std::size_t which) const { return fmt::format("{}.{}.", name, which); }
+};
+
+/// What stands inside of an item is that item's own, lists too.
+Expected<void> find_map_lists(
+    const YamlNode& node, const std::string& name, const std::string& where, std::vector<MapList>& found) {
+  for (const YamlNode& entry : node.entries)
+    TRY(find_map_lists(entry, name + "." + calibrate::argument_name(entry.key), where, found));
+  const auto maps = static_cast<std::size_t>(std::ranges::count(node.items, YamlNode::Kind::map, &YamlNode::kind));
+  if (maps == 0) return {};
+  if (maps != node.items.size())
+    return fail(fmt::format("{}:{} {}", where, node.key_line, name), "a list of maps and of other values",
+        "items that are all maps, or none");
+  found.push_back({name, maps, static_cast<std::size_t>(node.key_line)});
+  return {};
+}
+
 /// Of all lists of zips. A text that is no YAML has none in lines.
-void part_zipped_items(const std::string& text, const std::string& where, std::vector<GivenArgument>& all) {
+Expected<std::vector<MapList>> part_zipped_items(
+    const std::string& text, const std::string& where, std::vector<GivenArgument>& all) {
+  std::vector<MapList> lists;
   const auto documents = read_yaml(text, where);
-  if (!documents) return;
+  if (!documents) return lists;
   for (const YamlNode& document : *documents)
-    for (const YamlNode& section : document.entries)
-      if (const std::string name = calibrate::argument_name(section.key); name.starts_with(zipped))
-        part_items(section, name, all);
+    for (const YamlNode& section : document.entries) {
+      const std::string name = calibrate::argument_name(section.key);
+      if (!name.starts_with(zipped)) continue;
+      part_items(section, name, all);
+      TRY(find_map_lists(section, name, where, lists));
+    }
   calibrate::resolve_references(all);
+  return lists;
+}
+
+const MapList* list_around(const std::vector<MapList>& lists, const std::string& name) {
+  const auto found = std::ranges::find_if(lists, [&](const MapList& l) { return name.starts_with(l.name + "."); });
+  return found == lists.end() ? nullptr : &*found;
 }
 
 /// "[4, 8]" has two, and "[[4, 8], [4]]" too; nothing of another value.
@@ -95,16 +130,21 @@ std::string unquoted(std::string text) {
 }
 
 /// Recipes that a zip makes: as many as its lists are long; a list of one serves for all.
-Expected<std::size_t> count_of(
-    const std::vector<GivenArgument>& section, std::string_view name, const std::string& where) {
+Expected<std::size_t> count_of(const std::vector<GivenArgument>& all, std::string_view section,
+    const std::vector<MapList>& lists, const std::string& where) {
+  std::vector<MapList> zips;
+  for (const GivenArgument& one : all)
+    if (const auto elements = elements_of(one.value); first_name(one.name) == section && elements)
+      if (list_around(lists, one.name) == nullptr) zips.push_back({one.name, elements->size(), one.line});
+  for (const MapList& list : lists)
+    if (first_name(list.name) == section) zips.push_back(list);
   std::size_t count = 1;
-  for (const GivenArgument& one : section) {
-    const auto elements = elements_of(one.value);
-    if (!elements || elements->size() <= 1) continue;
-    if (count > 1 && elements->size() != count)
-      return fail(fmt::format("{}:{} {}.{}", where, one.line, name, one.name),
-          fmt::format("a list of {} beside lists of {}", elements->size(), count), "lists of one length, or of one");
-    count = elements->size();
+  for (const MapList& zip : zips) {
+    if (zip.size <= 1) continue;
+    if (count > 1 && zip.size != count)
+      return fail(fmt::format("{}:{} {}", where, zip.line, zip.name),
+          fmt::format("a list of {} beside lists of {}", zip.size, count), "lists of one length, or of one");
+    count = zip.size;
   }
   return count;
 }
@@ -120,7 +160,8 @@ void merge(std::vector<GivenArgument>& into, const std::vector<GivenArgument>& o
 }
 
 /// "override_NAME" and "zip_override_NAME[2]", in their order.
-Expected<std::vector<std::string>> variants_of(const std::vector<GivenArgument>& all, const std::string& where) {
+Expected<std::vector<std::string>> variants_of(
+    const std::vector<GivenArgument>& all, const std::vector<MapList>& lists, const std::string& where) {
   std::vector<std::string> sections, names;
   for (const GivenArgument& one : all)
     if (const std::string name(first_name(one.name)); name != base && is_variant(name) && !contains(sections, name))
@@ -130,17 +171,27 @@ Expected<std::vector<std::string>> variants_of(const std::vector<GivenArgument>&
       names.push_back(name);
       continue;
     }
-    TRY(const std::size_t count, count_of(section_of(all, name), name, where));
+    TRY(const std::size_t count, count_of(all, name, lists, where));
     for (std::size_t i = 0; i < count; ++i) names.push_back(fmt::format("{}[{}]", name, i));
   }
   return names;
 }
 
-std::vector<GivenArgument> taken(std::vector<GivenArgument> section, std::size_t which) {
-  for (GivenArgument& one : section)
-    if (const auto elements = elements_of(one.value); elements && !elements->empty())
+/// The recipe of this number. Of a list of maps one item stands in the list's place, as it is.
+std::vector<GivenArgument> taken(
+    const std::vector<GivenArgument>& all, const std::vector<MapList>& lists, std::size_t which) {
+  std::vector<GivenArgument> out;
+  for (GivenArgument one : all) {
+    if (const MapList* const list = list_around(lists, one.name)) {
+      const std::string item = list->item(list->size == 1 ? 0 : which);
+      if (!one.name.starts_with(item)) continue;
+      one.name.replace(0, item.size(), list->name + ".");
+    } else if (const auto elements = elements_of(one.value); elements && !elements->empty()) {
       one.value = unquoted((*elements)[elements->size() == 1 ? 0 : which]);
-  return section;
+    }
+    out.push_back(std::move(one));
+  }
+  return out;
 }
 
 }  // namespace
@@ -161,8 +212,8 @@ Expected<std::vector<GivenArgument>> recipe_arguments(
     return fail(where, fmt::format("'{:.60}' names one of several recipes, and it holds one", variant),
         fmt::format("--launch {}", where));
   }
-  part_zipped_items(text, where, all);
-  TRY(const auto names, variants_of(all, where));
+  TRY(const auto lists, part_zipped_items(text, where, all));
+  TRY(const auto names, variants_of(all, lists, where));
   std::string chosen(variant);
   if (chosen.empty() && names.size() == 1) chosen = names.front();
   if (chosen != base && contains(names, chosen + "[0]") && !contains(names, chosen + "[1]")) chosen += "[0]";
@@ -173,13 +224,14 @@ Expected<std::vector<GivenArgument>> recipe_arguments(
         fmt::format("--launch {}:NAME, of base, {}", where, fmt::join(names, ", ")));
   std::vector<GivenArgument> merged = section_of(all, base);
   if (chosen == base) return merged;
-  const std::size_t bracket = chosen.starts_with(zipped) ? chosen.find('[') : chosen.npos;
-  const std::vector<GivenArgument> over = section_of(all, chosen.substr(0, bracket));
-  const std::size_t which =
-      bracket == chosen.npos
-          ? 0
-          : parsed_number<std::size_t>(chosen.substr(bracket + 1, chosen.size() - bracket - 2)).value_or(0);
-  merge(merged, bracket == chosen.npos ? over : taken(over, which));
+  if (!chosen.starts_with(zipped)) {
+    merge(merged, section_of(all, chosen));
+    return merged;
+  }
+  const std::size_t bracket = chosen.find('[');
+  const auto which = parsed_number<std::size_t>(chosen.substr(bracket + 1, chosen.size() - bracket - 2)).value_or(0);
+  std::erase_if(all, [&](const GivenArgument& one) { return first_name(one.name) != chosen.substr(0, bracket); });
+  merge(merged, section_of(taken(all, lists, which), chosen.substr(0, bracket)));
   return merged;
 }
 

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <numeric>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -24,6 +26,43 @@ std::map<std::string, Ranking> rankings(const InferenceJudgement& judgement) {
   return out;
 }
 
+/// Errors of some cases, as a row says them.
+struct Errors {
+  std::vector<double> errors;
+  double inside = 0;
+
+  void add(const InferenceCase& c) {
+    errors.push_back(std::abs(c.error()));
+    inside += c.measured >= c.low && c.measured <= c.high ? 1 : 0;
+  }
+  [[nodiscard]] double mean() const {
+    return std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
+  }
+  [[nodiscard]] double median() const {
+    std::vector<double> sorted = errors;
+    std::ranges::sort(sorted);
+    return sorted[sorted.size() / 2];
+  }
+  [[nodiscard]] double share_inside() const { return inside / static_cast<double>(errors.size()); }
+};
+
+/// Of a list, and of each engine where it has several; of open loops also those that are far from saturation.
+using ErrorRows = std::map<std::pair<std::string, std::string>, Errors>;
+
+ErrorRows error_rows(const InferenceJudgement& judgement) {
+  constexpr double far = 0.9;  // of the rate at which requests are served that all come at once
+  std::map<std::string, std::set<std::string>> engines;
+  for (const InferenceCase& c : judgement.cases) engines[c.judged_as].insert(c.engine);
+  ErrorRows rows;
+  for (const InferenceCase& c : judgement.cases) {
+    const std::string list = c.judged_as.empty() ? "not judged" : c.judged_as;
+    rows[{list, ""}].add(c);
+    if (!c.judged_as.empty() && engines[c.judged_as].size() > 1) rows[{list, c.engine}].add(c);
+    if (c.load && *c.load < far) rows[{list, "below 90 % load"}].add(c);
+  }
+  return rows;
+}
+
 }  // namespace
 
 std::string judgement_json(const InferenceJudgement& judgement) {
@@ -34,11 +73,16 @@ std::string judgement_json(const InferenceJudgement& judgement) {
         {"predicted", c.predicted}, {"interval", {c.low, c.high}}, {"error", c.error()}, {"engine", c.engine},
         {"gpu", c.gpu}, {"model", c.model}, {"weights", c.weights}, {"waves", c.phase.waves},
         {"prefill_s", c.phase.prefill.value()}, {"decode_s", c.phase.decode.value()}});
+    if (c.load) json["cases"].back()["load"] = *c.load;
+    if (c.held_out) json["cases"].back()["held_out"] = true;
     if (c.first_measured_ms) {
       json["cases"].back()["ttft_measured_ms"] = *c.first_measured_ms;
       json["cases"].back()["ttft_predicted_ms"] = *c.first_predicted_ms;
     }
   }
+  for (const auto& [key, row] : error_rows(judgement))
+    json["lists"].push_back({{"list", key.first}, {"of", key.second}, {"records", row.errors.size()},
+        {"mean", row.mean()}, {"median", row.median()}, {"inside", row.share_inside()}});
   for (const auto& [name, ranking] : rankings(judgement))
     json["ranking"][name] = {{"jobs", ranking.jobs}, {"spearman", ranking.spearman}, {"regret", ranking.regret}};
   json["skipped"] = nlohmann::ordered_json::array();
@@ -85,28 +129,30 @@ std::string rankings_text(const InferenceJudgement& judgement) {
   return ranked.empty() ? "" : "\n" + table.text("");
 }
 
+std::string errors_text(const InferenceJudgement& judgement) {
+  print::Table table({{"list"}, {"records", print::Align::right}, {"mean error", print::Align::right},
+      {"median", print::Align::right}, {"in 80 %", print::Align::right}});
+  for (const auto& [key, row] : error_rows(judgement))
+    table.add({key.second.empty() ? key.first : "  " + key.second, fmt::format("{}", row.errors.size()),
+        fmt::format("{:.1f} %", 100 * row.mean()), fmt::format("{:.1f} %", 100 * row.median()),
+        fmt::format("{:.0f} %", 100 * row.share_inside())});
+  return table.text("");
+}
+
+std::string held_out_text(const InferenceJudgement& judgement) {
+  const auto count = std::ranges::count_if(judgement.cases, &InferenceCase::held_out);
+  if (count == 0) return "";
+  return fmt::format(
+      "\n{} of {} forecasts are by fits without the record's network; the others' rows are not fitted, or "
+      "on one network alone\n",
+      count, judgement.cases.size());
+}
+
 }  // namespace
 
 std::string judgement_text(const InferenceJudgement& judgement, bool cases) {
-  std::map<std::string, std::vector<const InferenceCase*>> lists;
-  for (const InferenceCase& c : judgement.cases)
-    lists[(c.judged_as.empty() ? "not judged" : c.judged_as)].push_back(&c);
-  print::Table table({{"list"}, {"records", print::Align::right}, {"mean error", print::Align::right},
-      {"median", print::Align::right}, {"in 80 %", print::Align::right}});
-  for (const auto& [name, listed] : lists) {
-    std::vector<double> errors;
-    double inside = 0, sum = 0;
-    for (const InferenceCase* c : listed) {
-      errors.push_back(std::abs(c->error()));
-      sum += errors.back();
-      inside += c->measured >= c->low && c->measured <= c->high ? 1 : 0;
-    }
-    std::ranges::sort(errors);
-    const auto n = static_cast<double>(listed.size());
-    table.add({name, fmt::format("{}", listed.size()), fmt::format("{:.1f} %", 100 * sum / n),
-        fmt::format("{:.1f} %", 100 * errors[errors.size() / 2]), fmt::format("{:.0f} %", 100 * inside / n)});
-  }
-  std::string text = table.text("") + first_words_text(judgement) + rankings_text(judgement);
+  std::string text =
+      errors_text(judgement) + held_out_text(judgement) + first_words_text(judgement) + rankings_text(judgement);
   std::map<std::string, int> why;
   for (const InferenceSkip& skip : judgement.skipped) ++why[skip.why];
   if (!why.empty()) text += fmt::format("\nskipped {} records\n", judgement.skipped.size());

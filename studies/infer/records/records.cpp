@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <optional>
 
 #include <fmt/format.h>
@@ -130,10 +131,17 @@ std::string split_of(const InferenceRecord& r) {
       "{}|{}|{}|{}|{}|{}", r.gpus, r.tp, r.pp, std::max<std::int64_t>(1, r.ep), r.attention_dp, r.expert_tp);
 }
 
+bool is_rate(const std::string& metric) { return metric.find("per_s") != std::string::npos; }
+
 void add_load(InferenceCase& made, const InferenceRecord& record, const ServedForecast& forecast, double gpus) {
   const std::string split = split_of(record);
   made.version = record.version, made.job = job_of(record);
-  if (const bool rate = made.metric.find("per_s") != std::string::npos; rate) {
+  made.setting = fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}", record.model, record.gpu, record.engine, record.version,
+      record.weights, record.cache, *record.prompt, *record.output, split);
+  made.output = static_cast<double>(record.output.value_or(0)), made.rate = record.rate;
+  if (const auto served = record.measured.find("requests_per_s"); served != record.measured.end())
+    made.served = served->second;
+  if (is_rate(made.metric)) {
     const double share = made.metric.ends_with("_per_gpu") ? 1 : gpus;
     made.split = {made.measured / share, made.predicted / share, split};
   }
@@ -155,7 +163,7 @@ Expected<InferenceCase> forecast_with(LastPlans& plans, const InferenceRecord& r
     made.id = record.id, made.judged_as = record.judged_as;
     made.engine = serving.engine.id, made.gpu = serving.machine().gpu.id, made.model = serving.network().id;
     made.weights = record.weights;
-    const bool rate = made.metric.find("per_s") != std::string::npos;
+    const bool rate = is_rate(made.metric);
     const Spread& spread = made.phase.spread;
     made.low = made.predicted * (rate ? 1 / spread.p90 : spread.p10);
     made.high = made.predicted * (rate ? 1 / spread.p10 : spread.p90);
@@ -205,6 +213,28 @@ Expected<InferenceCase> forecast(const InferenceRecord& record, const RecordWish
   return forecast_with(plans, record, wishes);
 }
 
+void forecast_anew(InferenceCase& made, double predicted) {
+  const double share = predicted / made.predicted, others = made.output - 1;
+  if (made.split && is_rate(made.metric)) made.split->predicted *= share;
+  else if (made.split)
+    made.split->predicted *=
+        (*made.first_predicted_ms + made.predicted * others) / (*made.first_predicted_ms + predicted * others);
+  made.predicted = predicted, made.low *= share, made.high *= share;
+}
+
+namespace {
+
+/// Open loops of one setting are held against what it serves where all requests come at once.
+void add_shares(std::vector<InferenceCase>& cases) {
+  std::map<std::string, double> most;
+  for (const InferenceCase& c : cases)
+    if (c.metric == "itl_ms" && !c.rate && c.served) most[c.setting] = std::max(most[c.setting], *c.served);
+  for (InferenceCase& c : cases)
+    if (const auto found = most.find(c.setting); c.rate && found != most.end()) c.load = *c.rate / found->second;
+}
+
+}  // namespace
+
 InferenceJudgement judge(const std::vector<InferenceRecord>& records, const RecordWishes& wishes) {
   std::vector<std::pair<std::string, std::size_t>> by_plan;
   for (const InferenceRecord& record : records) by_plan.emplace_back(plan_of(record), by_plan.size());
@@ -217,6 +247,7 @@ InferenceJudgement judge(const std::vector<InferenceRecord>& records, const Reco
     if (made[i]->has_value()) out.cases.push_back(std::move(**made[i]));
     else out.skipped.push_back({records[i].id, made[i]->error().what});
   }
+  add_shares(out.cases);
   return out;
 }
 

@@ -22,11 +22,19 @@ struct InferenceCase {
   std::string version, job;
   std::optional<double> first_measured_ms, first_predicted_ms;
   std::optional<RankedSplit> split;
+  double output = 0;                   ///< words of a request
+  std::string setting;                 ///< all but how requests come
+  std::optional<double> rate, served;  ///< requests per second as sent, and as measured
+  std::optional<double> load;          ///< `rate` over what the same setting serves where all requests come at once
+  bool held_out = false;               ///< the forecast is by a fit without the record's network
   Phase phase;
 };
 /// The forecast of a record. Errors: other phases, and models, engines and GPUs that nobody describes; a profile of
 /// another GPU; a time in which the memory cannot be read.
 Expected<InferenceCase> forecast(const InferenceRecord& record, const RecordWishes& wishes = {});
+
+/// Another forecast of its metric; the interval and what the split is ranked by follow.
+void forecast_anew(InferenceCase& made, double predicted);
 
 struct InferenceSkip {
   std::string id, why;

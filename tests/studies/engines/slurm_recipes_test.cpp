@@ -195,6 +195,23 @@ TEST(SlurmRecipes, ShareABase) {
   ASSERT_EQ(first_line.error + second_line.error, "");
   EXPECT_THAT(first_line.asked.flags, IsSupersetOf({Pair("--tp", "8"), Pair("--concurrency", "128")}));
   EXPECT_THAT(second_line.asked.flags, IsSupersetOf({Pair("--tp", "2"), Pair("--concurrency", "256")}));
+  // items that are maps are merged as they are, with the lists in them
+  text += "zip_override_maps:\n  backend:\n    sglang_config:\n      decode:\n      - tensor-parallel-size: 8\n"
+          "        cuda-graph-bs: [1, 2, 32]\n      - {tensor-parallel-size: 2}\n"
+          "      prefill: [{tensor-parallel-size: 1}]\n  benchmark: {concurrencies: [[128], [256]]}\n";
+  const Read first_map = of(":zip_override_maps[0]"), second_map = of(":zip_override_maps[1]");
+  ASSERT_EQ(first_map.error + second_map.error, "");
+  EXPECT_THAT(first_map.asked.flags,
+      IsSupersetOf({Pair("--tp", "8"), Pair("--prefill-tp", "1"), Pair("--concurrency", "128")}));
+  EXPECT_EQ(first_map.asked.row.most_captured, 32);
+  EXPECT_THAT(second_map.asked.flags,
+      IsSupersetOf({Pair("--tp", "2"), Pair("--prefill-tp", "1"), Pair("--concurrency", "256")}));
+  EXPECT_THAT(of(":zip_override_maps[2]").error, HasSubstr("it has no recipe 'zip_override_maps[2]'"));
+  EXPECT_THAT(read(text + "zip_override_mixed:\n  backend: [{a: 1}, 2]\n").error,
+      HasSubstr("zip_override_mixed.backend: a list of maps and of other values"));
+  const std::string longer = text + "zip_override_long:\n  benchmark: [{isl: 1}, {isl: 2}]\n  resources:\n    "
+                                    "decode_workers: [1, 2, 3]\n";
+  EXPECT_THAT(read(longer).error, HasSubstr("zip_override_long.benchmark: a list of 2 beside lists of 3"));
   const std::string unlike =
       text + "zip_override_odd:\n  resources: {decode_workers: [1, 2], prefill_workers: [1, 2, 3]}\n";
   EXPECT_THAT(read(unlike).error, HasSubstr("a list of 3 beside lists of 2"));

@@ -1,5 +1,6 @@
 // Measured phases: what they say is fitted, judged, or refused.
 #include <fstream>
+#include <map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -84,6 +85,62 @@ TEST(InferRecords, TimesThatNoMemoryAllowsAreRefused) {
   EXPECT_TRUE(forecast(r));
 }
 
+/// Of one setting 10 requests a second are served where all come at once: 8 a second are 80 % of that, and are listed
+/// apart from 9.5.
+TEST(InferRecords, OpenLoopsFarFromSaturationHaveARowOfTheirOwn) {
+  const auto line = [](const std::string& id, const std::string& rate, const std::string& served) {
+    return R"({"id": ")" + id + R"(", "judged_as": "open_loop", "phase": "serving", "model": {"id": "llama3-8b"},
+      "hardware": {"gpu": "H100-SXM-80GB", "count": 1}, "software": {"name": "TensorRT-LLM", "version": "0.14.0"},
+      "precision": {"weights": "bf16"}, "parallel": {"tp": 1}, "workload": {"isl": 512, "osl": 64,
+      "num_requests": 40, "request_rate": )" +
+           rate + R"(}, "measured": {"itl_ms": 9, "requests_per_s": )" + served + "}}";
+  };
+  std::string text =
+      "[" + line("all", "null", "10") + "," + line("far", "8", "8") + "," + line("near", "9.5", "9.4") + "]";
+  const std::string path = testing_program::own_path("open.json");
+  std::ofstream(path) << text;
+  const auto ran = run_line("validate " + path + " --json");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const auto answer = nlohmann::json::parse(ran.out);
+  std::map<std::string, double> loads;
+  for (const auto& made : answer.at("cases")) loads[made.at("id")] = made.value("load", 0.0);
+  EXPECT_THAT(
+      loads, testing::ElementsAre(testing::Pair("all", 0), testing::Pair("far", 0.8), testing::Pair("near", 0.95)));
+  std::map<std::string, int> rows;
+  for (const auto& row : answer.at("lists")) rows[row.at("of")] = row.at("records");
+  EXPECT_EQ(rows.at(""), 3);
+  EXPECT_EQ(rows.at("below 90 % load"), 1);
+  EXPECT_EQ(rows.size(), 2U) << "of one engine";
+}
+
+/// Each network is forecast by a fit on the other one: made by a host of 3 ms, both fits find it, whatever the row
+/// says.
+TEST(InferRecords, NetworksAreForecastByFitsWithoutThem) {
+  Engine engine = **find_row(built_in().engines, "vllm-v0", "engine");
+  for (Engine::Tuning& row : engine.tunings)
+    if (row.architecture == "hopper" && row.products_in.empty()) row.host_per_iteration = Seconds(30e-3);
+  std::vector<InferenceRecord> records;
+  for (const char* model : {"llama3-8b", "llama3-70b"})
+    for (const std::int64_t batch : {1, 16, 64, 200}) {
+      InferenceRecord r;
+      r.id = fmt::format("{}-{}", model, batch), r.judged_as = "decode_phase", r.phase = "decode", r.model = model;
+      r.gpu = "H100-SXM-80GB", r.engine = "vLLM", r.version = "0.6.0", r.weights = "bf16", r.tp = 8;
+      r.prompt = 900, r.output = 200, r.batch = batch, r.measured["decode_step_ms"] = 1;
+      r.measured["decode_step_ms"] = forecast(r, {&engine})->predicted;
+      records.push_back(r);
+    }
+  InferenceJudgement judgement = judge(records);
+  for (const InferenceCase& made : judgement.cases) EXPECT_LT(made.error(), -0.3) << "by the row as it is";
+  const auto row = **find_row(built_in().engines, "vllm-v0", "engine");
+  hold_out(judgement, fit_tunings(records, std::span(&row, 1)));
+  for (const InferenceCase& made : judgement.cases) {
+    EXPECT_TRUE(made.held_out) << made.id;
+    EXPECT_NEAR(made.error(), 0, 0.01) << made.id;
+    EXPECT_LT(made.low, made.predicted);
+  }
+  EXPECT_THAT(judgement_text(judgement), HasSubstr("8 of 8 forecasts are by fits without the record's network"));
+}
+
 /// Records of phases are forecast; others are skipped with the reason, in lines and in lists.
 TEST(InferRecords, RecordsAreJudged) {
   std::string line = record;
@@ -133,11 +190,13 @@ TEST(InferRecords, PhasesOfPlainPyTorchAreForecastByALawOfEitherProfile) {
   };
   EXPECT_NE(predicted(""), predicted(" --profile measured-h100-sxm"));
   EXPECT_THAT(run_line("validate " + path + " --cases").out, AllOf(HasSubstr("decode_step_ms"), HasSubstr(" %")));
-  for (const char* flag : {"--unfitted", "--hold-out", "--csv"})
+  for (const char* flag : {"--unfitted", "--csv"})
     EXPECT_THAT(run_line("validate " + path + " " + flag).err, HasSubstr("says nothing of records of inference"));
   EXPECT_THAT(run_line("validate " + path + " --profile measured-h200-sxm").err,
       HasSubstr("no record is forecast: measured-h200-sxm is of h200-sxm"));
   EXPECT_THAT(run_line("validate " + path + " --profile nobodys").err, HasSubstr("--profile: unknown profile"));
+  EXPECT_THAT(run_line("validate " + path + " --hold-out --profile measured-h100-sxm").err,
+      HasSubstr("without a record's network take the default profile"));
   EXPECT_THAT(run_line("validate --profile measured-h100-sxm").err, HasSubstr("default profile of each GPU"));
 }
 
