@@ -66,6 +66,7 @@ class Splitter {
   }
 
   [[nodiscard]] double least_maximum() const {
+    if (unlike_ == nullptr) return least_filled();
     return solve(
         nullptr, nearly_least() * (1 + rounding), [](double a, double b) { return std::max(a, b); },
         [](double cost) { return cost; });
@@ -107,6 +108,18 @@ class Splitter {
       else low = limit;
     }
     return slowest;
+  }
+
+  /// Of stages of one kind: where any split stays below a limit, the one that fills each stage to it does. (Its stages
+  /// begin no earlier than the other's, and a stage that begins later costs no more. A layer that is forced upon a
+  /// stage is in the other split too, in a stage that costs no less.) So limits just below what was found are tried
+  /// until none is met.
+  [[nodiscard]] double least_filled() const {
+    for (double slowest = nearly_least();;) {
+      const double found = filled(std::nextafter(slowest, 0.0));
+      if (!(found < slowest)) return slowest;
+      slowest = found;
+    }
   }
 
   /// The slowest stage where each is filled to the limit and the last one takes what is left.

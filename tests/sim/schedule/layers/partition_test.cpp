@@ -60,13 +60,34 @@ TEST(Partition, BareEndsHoldEmbeddingOrHeadAlone) {
 /// The least maximum over all ways to cut `layers` from `first` on into `stages`, by trying each.
 double least_maximum(const PartitionProblem& problem, int stage, std::size_t first) {
   if (stage == problem.stages) return first == problem.layers.size() ? 0 : 1e300;
+  const bool end = stage == 0 || stage == problem.stages - 1;
   double best = 1e300, cost = stage == 0 ? problem.embedding : 0;
   if (stage == problem.stages - 1) cost += problem.head + problem.loss;
+  if (problem.bare_ends && end) best = std::max(cost, least_maximum(problem, stage + 1, first));
   for (std::size_t last = first; last < problem.layers.size(); ++last) {
     cost += problem.layers[last];
     best = std::min(best, std::max(cost, least_maximum(problem, stage + 1, last + 1)));
   }
   return best;
+}
+
+// Layers of all costs, some of which are large against the rest, with stages that may hold none at the ends.
+TEST(Partition, NoCutHasALowerMaximum) {
+  std::mt19937 random(11);
+  std::uniform_real_distribution<double> costs(0.5, 1.5);
+  for (int i = 0; i < 300; ++i) {
+    PartitionProblem problem;
+    problem.stages = 1 + static_cast<int>(random() % 5);
+    problem.bare_ends = random() % 2 == 0;
+    for (int layers = problem.stages + static_cast<int>(random() % 5); layers > 0; --layers)
+      problem.layers.push_back(costs(random) * (random() % 4 == 0 ? 10 : 1));
+    problem.embedding = static_cast<double>(random() % 3) * costs(random);
+    problem.head = static_cast<double>(random() % 9) * costs(random);
+    const auto split = split_layers(problem);
+    ASSERT_TRUE(split);
+    const double least = least_maximum(problem, 0, 0);
+    EXPECT_NEAR(split->most, least, 1e-9 * least);
+  }
 }
 
 TEST(Partition, IsExact) {
