@@ -10,6 +10,7 @@
 
 #include "model/base/quantity_text.h"
 #include "model/profile/publication_scatter.h"
+#include "model/untold_stack.h"
 
 namespace stepcast {
 namespace {
@@ -211,10 +212,16 @@ FoundFit nearest_fit(const Profile& profile, const Stack& stack, Precision preci
 
 }  // namespace
 
+/// No interval is narrower for not being told.
 FoundFit find_step_fit(const Profile& profile, const Stack& stack, Precision precision, bool experts) {
   FoundFit found = nearest_fit(profile, stack, precision, experts);
-  const bool untold = stack.id.empty();  // a row that stands for software which nobody named
-  if (untold && found.fit) found.fit->spread = widened(found.fit->spread, experts ? untold_experts : untold_dense);
+  if (!is_untold(stack) || !found.fit) return found;
+  Stack known = stack;
+  known.id = named_row_of(stack.id);
+  Spread& spread = found.fit->spread;
+  spread = widened(spread, experts ? untold_experts : untold_dense);
+  if (const FoundFit told = nearest_fit(profile, known, precision, experts); told.fit)
+    spread = {std::min(spread.p10, told.fit->spread.p10), std::max(spread.p90, told.fit->spread.p90)};
   return found;
 }
 

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "studies/run/usual_software.h"
+
 namespace stepcast::mixed {
 namespace {
 
@@ -34,7 +36,7 @@ Expected<Machine> as_in_fleet(const MachineShare& share, std::int64_t gpus, cons
 
 Expected<Scenario> scenario_on(
     const Request& asked, const MachineShare& share, std::int64_t gpus, const std::string& where) {
-  Request request = asked;
+  TRY(Request request, run::with_settled_software(asked));  // one for all kinds
   TRY(auto machine, as_in_fleet(share, gpus, where));
   request.machine = share.machine;
   request.machine->row = std::move(machine);

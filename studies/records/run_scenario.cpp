@@ -13,6 +13,7 @@
 #include "model/base/quantity_text.h"
 #include "model/base/text.h"
 #include "model/base/whole_number.h"
+#include "model/untold_stack.h"
 #include "sim/cost.h"
 #include "sim/step.h"
 #include "studies/records/recipe_rule.h"
@@ -215,12 +216,7 @@ Expected<RunScenario> scenario_of(const Run& run) {
   scenario.stack.row = std::move(stack);
   scenario.stack.id = named.id;
   recompute_what_fits(run, out);
-  // Runs of the software that another one is taken for say how that may be, not how it is.
-  if (named.guessed) {
-    Stack& taken = scenario.stack.row;
-    taken.tuned_like.insert(taken.tuned_like.begin(), fit_name(taken));
-    taken.id.clear(), taken.fitted_with.clear();
-  }
+  if (named.guessed) scenario.stack.row = as_untold(std::move(scenario.stack.row));
   return out;
 }
 

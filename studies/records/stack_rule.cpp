@@ -1,14 +1,16 @@
 #include "studies/records/stack_rule.h"
 
+#include "studies/run/usual_software.h"
+
 namespace stepcast::records {
 namespace {
 
 // Months are those of the stacks' own `from` and `until`. Megatron-LM attained sequence parallelism and selective
 // recomputation in May 2022 (arXiv 2205.05198), Megatron-Core with Transformer Engine became its body in 2023.
 // torchtitan's shipped configurations left torch.compile off; its benchmarks since December 2024 say where it is on
-// (pytorch/torchtitan benchmarks/). Where nothing known is named, what is usual is taken: of the carried records with
-// weights in shards over the data ranks 106 of 126 are of FSDP in PyTorch, of those in fp16 since May 2022 106 of 116
-// are of Megatron-DeepSpeed (studies/records/runs.json, 2026-11).
+// (pytorch/torchtitan benchmarks/). Where nothing known is named, what is usual is taken
+// (studies/run/usual_software.h); of the records in fp16 since May 2022 106 of 116 are of Megatron-DeepSpeed
+// (studies/records/runs.json, 2026-11).
 constexpr StackRule stack_rule_rows[] = {
     {"AutoModel", "", "pytorch-fsdp"},
     {"torchtitan", "", "pytorch-fsdp-eager", "-eager"},
@@ -34,11 +36,11 @@ constexpr StackRule stack_rule_rows[] = {
     {"Megatron-LM", "2022-05", "megatron-2020"},
     {"Megatron-LM", "2023-07", "megatron-2022"},
     {"Megatron-LM", "", "megatron-core"},
-    {"", "", "pytorch-fsdp", "", "", true},
+    {"", "", usual_sharded_software, "", "", true},
     {"", "2022-05", "megatron-2020"},
     {"", "", "megatron-deepspeed", "", "fp16"},
     {"", "2023-07", "megatron-2022"},
-    {"", "", "megatron-core"},
+    {"", "", usual_software},
 };
 
 bool fits(const StackRule& rule, const Run& run) {

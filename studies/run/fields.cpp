@@ -125,7 +125,7 @@ constexpr RunField field_table[] = {
     {.id = FieldId::nodes, .key = "nodes", .flag = "--nodes", .value = "N", .group = FieldGroup::hardware,
      .doc = "the same in nodes of the machine", .type = count_of<&RunWishes::nodes, most_gpus>()},
     {.id = FieldId::stack, .key = "stack", .flag = "--stack", .value = "ID|FILE", .group = FieldGroup::hardware,
-     .doc = "training software (default megatron-core)"},
+     .doc = "training software; default: a usual one, as like:ID, less surely"},
     {.id = FieldId::profile, .key = "profile", .flag = "--profile", .value = "ID|FILE", .group = FieldGroup::hardware,
      .doc = "measured rates (default: the profile of the machine's GPU)"},
     {.id = FieldId::dp_overlap, .key = "dp_overlap", .flag = "--dp-overlap", .value = "on|off",

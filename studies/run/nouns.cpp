@@ -11,6 +11,7 @@
 #include "model/network/hf/config.h"
 #include "model/base/json_reader.h"
 #include "model/base/text.h"
+#include "model/untold_stack.h"
 
 namespace stepcast::run {
 namespace {
@@ -231,8 +232,13 @@ Expected<Chosen<Machine>> choose_machine(const std::string& name, const std::str
       fmt::format("machines that have it: {}", fmt::join(having, ", ")));
 }
 
+/// "like:ID" is software that nobody named, and which ID stands for (model/untold_stack.h).
 Expected<Chosen<Stack>> choose_stack(const std::string& name, const std::string& where) {
-  return choose(built_in().stacks, name, "stack", where, read_stack);
+  if (!name.starts_with(like_software)) return choose(built_in().stacks, name, "stack", where, read_stack);
+  TRY(auto chosen, choose(built_in().stacks, name.substr(like_software.size()), "stack", where, read_stack));
+  chosen.row = as_untold(std::move(chosen.row));
+  if (!chosen.id.empty()) chosen.id = chosen.row.id;
+  return chosen;
 }
 
 Expected<Chosen<Engine>> choose_engine(const std::string& name, const std::string& where) {

@@ -9,16 +9,16 @@
 #include "dataflow/lower/lower.h"
 #include "dataflow/lower/read_plan.h"
 #include "model/base/contains.h"
+#include "model/untold_stack.h"
 #include "sim/schedule/schedule_table.h"
 #include "studies/run/encoders.h"
 #include "studies/run/mapped_run.h"
 #include "studies/run/rack_use.h"
 #include "studies/run/settled_gpus.h"
+#include "studies/run/usual_software.h"
 
 namespace stepcast::run {
 namespace {
-
-constexpr const char* default_stack = "megatron-core";
 
 /// Fills the scenario field by field; what nobody said is noted as it is filled in.
 class Resolver {
@@ -39,7 +39,7 @@ class Resolver {
     for (const std::string& reading : scenario_.network.readings) scenario_.warnings.push_back(reading);
     for (const std::string& note : request_.notes) remark(fmt::format("launch: {}", note));
     TRY(noun(scenario_.machine, request_.machine, FieldId::machine, default_machine, choose_machine));
-    TRY(noun(scenario_.stack, request_.stack, FieldId::stack, default_stack, choose_stack));
+    TRY(software());
     take_ways();
     return profile();
   }
@@ -53,6 +53,13 @@ class Resolver {
     }
     TRY(slot, choose(fallback, "default"));
     assume(id, slot.id, "default");
+    return {};
+  }
+
+  Expected<void> software() {
+    TRY(const auto settled, with_settled_software(request_));
+    scenario_.stack = *settled.stack;
+    for (const std::string& note : scenario_.stack.notes) assume(FieldId::stack, scenario_.stack.id, note);
     return {};
   }
 
@@ -422,9 +429,11 @@ std::string fit_remark(const Scenario& scenario, const FoundFit& found) {
                               fit.stack.empty() ? fit.source : fmt::format("{} {}", fit.stack, to_text(fit.precision)));
   if (fit.groups > 0) text += fmt::format(", {:.1f} % off with the {} left out", 100 * fit.held_out_mape, fit.left_out);
   if (!fitted_on(fit, scenario.machine.row.gpu.id)) text += fmt::format(", on {}", fmt::join(fit.gpus, ", "));
-  if (found.borrowed)
-    text += fmt::format("; none of {} in {} are at hand",
-        scenario.stack.row.id.empty() ? "this software" : scenario.stack.row.id, to_text(scenario.plan.precision));
+  const Stack& stack = scenario.stack.row;
+  if (is_untold(stack)) text += "; the interval is that of software which nobody named";
+  else if (found.borrowed)
+    text += fmt::format("; none of {} in {} are at hand", stack.id.empty() ? "this software" : stack.id,
+        to_text(scenario.plan.precision));
   return text;
 }
 

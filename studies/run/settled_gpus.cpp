@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "model/untold_stack.h"
+#include "studies/run/usual_software.h"
+
 namespace stepcast::run {
 namespace {
 
@@ -57,6 +60,37 @@ Expected<void> settle_data_ways(Request& request) {
 Expected<void> settle_gpus(Request& request) {
   TRY(settle_nodes(request));
   return settle_data_ways(request);
+}
+
+namespace {
+
+/// A machine that is not named is the usual one.
+Expected<Chosen<Stack>> untold_software(const Request& request) {
+  Gpu gpu;
+  if (request.machine) {
+    gpu = request.machine->row.gpu;
+  } else {
+    TRY(const auto machine, choose_machine(default_machine, "default"));
+    gpu = machine.row.gpu;
+  }
+  const bool sharded = request.says(FieldId::zero) && request.wishes().zero == 3;
+  TRY(auto chosen, choose_stack(fmt::format("{}{}", like_software, usual_row(gpu, sharded)), "default"));
+  chosen.notes.emplace_back("nobody named the software");
+  return chosen;
+}
+
+}  // namespace
+
+std::string_view usual_row(const Gpu& gpu, bool sharded) {
+  const bool before_ampere = gpu.peak[static_cast<int>(Precision::bf16)] <= FlopsPerSecond(0);
+  if (before_ampere) return usual_software_before_ampere;
+  return sharded ? usual_sharded_software : usual_software;
+}
+
+Expected<Request> with_settled_software(Request request) {
+  if (request.stack) return request;
+  TRY(request.stack, untold_software(request));
+  return request;
 }
 
 }  // namespace stepcast::run

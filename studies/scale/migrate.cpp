@@ -7,6 +7,7 @@
 
 #include "model/base/quantity_text.h"
 #include "studies/run/forecast.h"
+#include "studies/run/usual_software.h"
 #include "studies/scale/horizon.h"
 
 namespace stepcast::scale {
@@ -201,7 +202,7 @@ Expected<Migration> migration(const Request& request, const std::vector<std::str
     const std::vector<std::int64_t>& gpus, Scaling scaling) {
   TRY(check_open(request));
   Migration path{scaling, {}, {}};
-  Request asked = request;
+  TRY(Request asked, run::with_settled_software(request));
   const std::int64_t node = asked.machine->row.levels.front().gpus, batch = request.wishes().global_batch;
   TRY(const auto steps, networks_of_path(request, networks));
   for (const auto& network : steps) {

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "studies/run/usual_software.h"
+
 namespace stepcast::whatif {
 namespace {
 
@@ -103,6 +105,7 @@ Request pinned(Request request, const Scenario& scenario) {
   pin(FieldId::global_batch, std::to_string(plan.global_batch));
   pin(FieldId::precision, to_text(plan.precision));
   if (!request.profile) request.profile = scenario.profile;
+  if (auto settled = run::with_settled_software(request)) request = std::move(*settled);
   return request;
 }
 

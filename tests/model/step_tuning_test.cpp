@@ -6,6 +6,7 @@
 
 #include "model/catalog.h"
 #include "model/step_tuning.h"
+#include "model/untold_stack.h"
 
 namespace stepcast {
 namespace {
@@ -124,11 +125,11 @@ TEST(StepTuning, OfAnotherSoftwareOnlyWhatItSaysOfKernelsHolds) {
   EXPECT_GT(tuning.spread.p90, fit.spread.p90);
 }
 
-/// A row without an id stands for software that nobody named: the same values, less surely.
+/// Of software that nobody named even the fit of the row that stands for it is another's: what it says of kernels, less
+/// surely.
 TEST(StepTuning, UnnamedSoftwareIsForecastByAnothersLessSurely) {
   const Profile profile = with_fits({fit_for("nemo", Precision::bf16, 1.1)});
-  Stack unnamed = core();
-  unnamed.id.clear();
+  const Stack unnamed = as_untold(core());
   const FoundFit known = find_step_fit(profile, core(), Precision::bf16, false),
                  found = find_step_fit(profile, unnamed, Precision::bf16, false);
   ASSERT_TRUE(known.fit && found.fit);
@@ -136,6 +137,21 @@ TEST(StepTuning, UnnamedSoftwareIsForecastByAnothersLessSurely) {
   EXPECT_LT(found.fit->spread.p10, known.fit->spread.p10);
   EXPECT_GT(found.fit->spread.p90, known.fit->spread.p90);
   EXPECT_FALSE(find_step_fit(with_fits({}), unnamed, Precision::bf16, true).fit.has_value());
+
+  const Profile own = with_fits({fit_for("megatron-core", Precision::bf16, 1.1)});
+  EXPECT_EQ(find_step_fit(own, core(), Precision::bf16, false).fit->values[0].value, 1.1);
+  const FoundFit foreign = find_step_fit(own, unnamed, Precision::bf16, false);
+  EXPECT_TRUE(foreign.fit->foreign);
+  EXPECT_NEAR(foreign.fit->values[0].value, std::sqrt(1.1 * 1.06), 1e-12);
+
+  // A fit of experts that could leave out no publication is widened by 0.23 where its software is known.
+  StepFit routed = fit_for("megatron-core", Precision::bf16, 1.1);
+  routed.experts = true;
+  const Profile with_experts = with_fits({routed});
+  const FoundFit named = find_step_fit(with_experts, core(), Precision::bf16, true),
+                 guessed = find_step_fit(with_experts, unnamed, Precision::bf16, true);
+  EXPECT_LE(guessed.fit->spread.p10, named.fit->spread.p10);
+  EXPECT_GE(guessed.fit->spread.p90, named.fit->spread.p90);
 }
 
 TEST(StepTuning, AttentionOfAnotherSoftwareIsWhatIsUsual) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "model/catalog.h"
+#include "model/untold_stack.h"
 #include "studies/cli/shell_word.h"
 #include "studies/launch/emit/emit_text.h"
 #include "studies/launch/facts/text_if.h"
@@ -53,7 +54,7 @@ std::string recompute_in_words(const Recompute& recompute) {
 
 const Stack* habit_of(const EmitPlan& plan) {
   for (const Stack& row : built_in().stacks)
-    if (row.id == plan.scenario->stack.id) return &row;
+    if (row.id == named_row_of(plan.scenario->stack.id)) return &row;
   return nullptr;
 }
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "model/untold_stack.h"
 #include "studies/cli/shell_word.h"
 #include "studies/launch/facts/text_if.h"
 #include "studies/run/split/split_plan.h"
@@ -99,7 +100,7 @@ std::vector<std::string> header_of(const EmitPlan& plan, std::string_view target
 }
 
 std::string stack_beside(const EmitPlan& plan, std::string_view usual) {
-  const std::string& id = plan.scenario->stack.id;
+  const std::string id(named_row_of(plan.scenario->stack.id));
   return id == usual || id.empty() ? "" : "--stack " + shell_word(id);
 }
 

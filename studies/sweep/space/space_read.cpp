@@ -10,6 +10,7 @@
 #include "model/base/whole_number.h"
 #include "studies/run/scenario.h"
 #include "studies/run/settled_gpus.h"
+#include "studies/run/usual_software.h"
 #include "studies/sweep/space/figures.h"
 #include "studies/sweep/space/space.h"
 #include "studies/sweep/space/space_words.h"
@@ -81,7 +82,18 @@ class SpaceReader {
     (void)request.say(row_of(axis), value, words_.axis(axis)->where);
   }
 
+  /// One for the whole space, as if its only value of --zero had been said; where it has several, the usual one.
+  Expected<void> software() {
+    Request request = words_.request;
+    const auto& zero = words_.axis(AxisId::zero);
+    if (zero && zero->texts.size() == 1) (void)request.say(row_of(AxisId::zero), zero->texts.front(), zero->where);
+    TRY(request, with_settled_software(std::move(request)));
+    words_.request.stack = space_.request.stack = request.stack;
+    return {};
+  }
+
   Expected<void> nouns() {
+    TRY(software());
     TRY(plain_, resolve(plain_run()));
     space_.sequence = context_.sequence = plain_.plan.sequence;
     context_.network = &plain_.network.row;

@@ -4,10 +4,12 @@
 
 #include "model/base/contains.h"
 #include "model/base/json_reader.h"
+#include "model/untold_stack.h"
 #include "studies/cli/shell_word.h"
 #include "studies/launch/asked_run.h"
 #include "studies/launch/read/launch_line.h"
 #include "studies/run/scenario_file.h"
+#include "studies/run/usual_software.h"
 #include "studies/sweep/space/space_words.h"
 
 namespace stepcast::sweep {
@@ -70,7 +72,8 @@ std::string nouns_of(const Arguments& arguments, const Space& space, const std::
   add("--as", arguments.value("--as"));
   if (!scenario && !request.machine && arguments.value("--machine").empty()) add("--machine", default_machine);
   else add_noun("--machine", request.machine, "MACHINE.json");
-  add_noun("--stack", request.stack, "STACK.json");
+  const bool taken = request.stack && is_untold(request.stack->row) && arguments.value("--stack").empty();
+  if (!taken) add_noun("--stack", request.stack, "STACK.json");
   add_noun("--profile", request.profile, "PROFILE.json");
   for (const auto& [key, value] : request.said()) {
     const RunField& said = *find_field(key);
@@ -89,6 +92,11 @@ PredictLine::PredictLine(const Arguments& arguments, const Space& space, SpacePo
   context.machine = &points.setting(Digits{}).scenario.machine.row;
   precision_ = row_of(AxisId::precision).axis.usual(context).front();
   if (auto scenario = typed_scenario(arguments)) said_ = std::move(*scenario);
+  const Scenario& any = points.setting(Digits{}).scenario;
+  const bool said = !is_untold(any.stack.row) || !arguments.value("--stack").empty();
+  for (const bool sharded : {false, true})
+    if (!said && named_row_of(any.stack.id) != usual_row(any.machine.row.gpu, sharded))
+      software_[sharded ? 1 : 0] = fmt::format(" --stack {}", shell_word(any.stack.id));
 }
 
 std::string PredictLine::usual_value(const AxisRow& axis, const SplitWishes& wishes) const {
@@ -110,7 +118,8 @@ void PredictLine::add(std::string& text, std::string_view flag, std::string_view
 std::string PredictLine::of(std::uint64_t index) const {
   const Digits digits = space_.digits(index);
   const SplitWishes wishes = points_.wishes(digits);
-  std::string text = nouns_, batch = std::to_string(space_.global_batch), sequence = std::to_string(space_.sequence);
+  std::string text = nouns_ + software_[wishes.zero == 3 ? 1 : 0], batch = std::to_string(space_.global_batch),
+              sequence = std::to_string(space_.sequence);
   add(text, "--global-batch", "global_batch", batch, "");
   const std::size_t before = text.size();
   add(text, "--seq", "sequence", sequence, std::to_string(points_.network().sequence));

@@ -1,6 +1,7 @@
 // Writes the command that forecasts one configuration of a sweep again, ready for a shell.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -29,6 +30,9 @@ class PredictLine {
   [[nodiscard]] std::string usual_value(const AxisRow& axis, const SplitWishes& wishes) const;
 
   std::string nouns_, behind_, precision_;
+  /// by whether weights lie in shards: --stack, where nobody named the software and predict takes another than all of
+  /// the space has
+  std::array<std::string, 2> software_;
   Request::Said said_;  ///< by the scenario file
   const Space& space_;
   const SpacePoints& points_;

@@ -92,7 +92,8 @@ TEST(Fleet, WhatIsTakenForGrantedStandsOnceInPageAndJson) {
     for (const std::string& text : texts) EXPECT_THAT(page, HasSubstr(text.substr(0, 24))) << key;
   }
   // Of the split the plan itself tells all; the software is nobody's choice.
-  EXPECT_THAT(answer["jobs"][0]["defaults"], testing::Contains("--stack megatron-core"));
+  EXPECT_THAT(
+      answer["jobs"][0]["defaults"], testing::Contains("--stack like:megatron-core (nobody named the software)"));
   for (const char* flag : {"--sp ", "--zero ", "--micro-batch "})
     EXPECT_THAT(answer["jobs"][0]["defaults"].dump(), testing::Not(HasSubstr(flag)));
   EXPECT_THAT(answer["jobs"][0]["assumptions"], testing::Contains("a spare node is always at hand: --spares N"));

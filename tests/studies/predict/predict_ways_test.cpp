@@ -240,5 +240,32 @@ TEST(PredictWays, BesideAMappingOnlyTheStacksOwnWaysMayBeTold) {
   EXPECT_EQ(run_line(line).code, 0);
 }
 
+/// Where nobody names the software, a usual one stands for it by the GPU and by where weights lie, and says so.
+TEST(UntoldSoftware, IsAUsualOneAndSaysSo) {
+  for (const auto& [line, row] : {std::pair{"predict llama3-8b --gpus 64", "like:megatron-core"},
+           {"predict llama3-8b --gpus 64 --zero 2", "like:megatron-core"},
+           {"predict llama3-8b --gpus 64 --zero 3", "like:pytorch-fsdp"},
+           {"predict gpt2-1.5b --machine dgx-2 --zero 3 --precision fp16", "like:megatron-2020"}}) {
+    const json report = ways_report_of(line);
+    EXPECT_EQ(report.at("run").at("stack"), row);
+    EXPECT_THAT(
+        report.at("defaults").dump(), HasSubstr(std::string("--stack ") + row + " (nobody named the software)"));
+  }
+  const auto refused = run_line("predict llama3-8b --stack like:megatron-cor");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("megatron-core"));
+}
+
+/// Nemo's fit speaks for Megatron-Core on H100, whether that is known or assumed: one time, two intervals.
+TEST(UntoldSoftware, HasTheWiderInterval) {
+  const json told = ways_report_of(base + " --stack megatron-core"), untold = ways_report_of(base),
+             said = ways_report_of(base + " --stack like:megatron-core");
+  EXPECT_GT(told.at("step_time_interval_s")[0], untold.at("step_time_interval_s")[0]);
+  EXPECT_LT(told.at("step_time_interval_s")[1], untold.at("step_time_interval_s")[1]);
+  for (const char* figure : {"step_time_s", "step_time_interval_s"}) EXPECT_EQ(said.at(figure), untold.at(figure));
+  EXPECT_THAT(said.at("defaults").dump(), Not(HasSubstr("--stack")));
+  EXPECT_THAT(run_line(base).out, HasSubstr("the interval is that of"));
+}
+
 }  // namespace
 }  // namespace stepcast::predict

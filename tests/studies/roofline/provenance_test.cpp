@@ -95,7 +95,7 @@ TEST(Provenance, SaysWhereNoStepWasMeasured) {
 
 TEST(Provenance, ListsAssumptionsAsPredictDoes) {
   const Provenance box = box_of(roofline_case("llama3-8b", {{"gpus", "8"}}));
-  EXPECT_THAT(box.assumptions, Contains("--stack megatron-core"));
+  EXPECT_THAT(box.assumptions, Contains("--stack like:megatron-core (nobody named the software)"));
   EXPECT_THAT(box.assumptions, Contains("--profile h100-sxm (for NVIDIA H100-SXM5-80GB)"));
 }
 

@@ -81,5 +81,17 @@ TEST(PredictLine, SaysOnlyWhatPredictWouldNotTake) {
   for (const json& row : {kept, changed}) expect_same_forecast(row);
 }
 
+/// A space has one software for all of its splits; predict may take another for one of them unless it is told.
+TEST(PredictLine, NamesTheSoftwareThatNobodyNamedWherePredictTakesAnother) {
+  const json rows = swept(small_line + " --tp 1 --pp 1 --micro-batch 1 --recompute full --zero 1,3 --top 2")["top"];
+  ASSERT_EQ(rows.size(), 2U);
+  for (const json& row : rows) {
+    const std::string command = row["command"];
+    const bool sharded = command.find("--zero 3") != command.npos;
+    EXPECT_EQ(command.find("--stack like:megatron-core") != command.npos, sharded) << command;
+    expect_same_forecast(row);
+  }
+}
+
 }  // namespace
 }  // namespace stepcast::sweep
