@@ -257,8 +257,19 @@ class LaunchReader {
     if (wanted) take_count(*row, given);
     if (launcher_ == "jsrun") take_sets(given);
     if (launcher_ == "deepspeed" && given.name == "include") included(given.value, out_);
+    if (hands_over(given.name)) take_variable(given.value);
     if (given.value.empty()) given.value = "true";
     out_.launcher_given.push_back(std::move(given));
+  }
+
+  /// "mpirun -x NAME=1", "bcprun --env NAME=1", "docker run -e NAME=1": a variable of the program.
+  [[nodiscard]] bool hands_over(std::string_view name) const {
+    if (launcher_ == "mpirun") return name == "x";
+    return name == "env" || (name == "e" && (launcher_ == "docker" || launcher_ == "podman" || launcher_ == "bcprun"));
+  }
+  void take_variable(const std::string& text) {
+    const std::size_t equals = text.find('=');
+    if (equals != text.npos && equals > 0) out_.environment.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
 
   void take_count(const LaunchOption& option, const GivenArgument& given) {

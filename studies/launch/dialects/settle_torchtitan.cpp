@@ -43,9 +43,22 @@ void settle_optimizer(DialectWords& words) {
   else if (text.find("optimizerscontainer") != text.npos) maker->value = words.value("optimizer.name", "adamw");
 }
 
+/// tyro's "--profiling.no-enable-profiling" turns profiling.enable_profiling off.
+void settle_negations(DialectWords& words) {
+  for (GivenArgument& given : words.launch.arguments) {
+    const std::size_t part = given.name.rfind('.') + 1;
+    const ArgumentTable& table = words.launch.framework->table();
+    if (given.name.compare(part, 3, "no_") != 0 || given.value != "true" || table.find(given.name) != nullptr) continue;
+    std::string name = given.name;
+    name.erase(part, 3);
+    if (table.find(name) != nullptr) given.name = std::move(name), given.value = "false";
+  }
+}
+
 }  // namespace
 
 Expected<void> settle_torchtitan(DialectWords& words) {
+  settle_negations(words);
   if (GivenArgument* kind = words.last("activation_checkpoint.class")) {
     const std::string word = lower_case(kind->value);
     const bool selective = word.starts_with("selective");

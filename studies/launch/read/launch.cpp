@@ -264,6 +264,15 @@ Expected<Launch> launch_of_script(const std::vector<LaunchLine>& lines, const st
   return finished;
 }
 
+/// A key of OmegaConf's files that other values refer to, and that its program does not know, stands for itself there.
+void drop_variables(Launch& launch, std::string_view text) {
+  const Framework& framework = *launch.framework;
+  if (framework.id != "torchtune" && framework.id != "llm-foundry") return;
+  std::erase_if(launch.arguments, [&](const GivenArgument& given) {
+    return framework.table().find(given.name) == nullptr && text.find("${" + given.name + "}") != text.npos;
+  });
+}
+
 Expected<Launch> launch_of_config(
     std::string_view text, const std::string& where, const LaunchSource& source, const LaunchFolders& folders) {
   const std::vector<GivenArgument> words = launch_of_words(source.words).given;
@@ -277,7 +286,9 @@ Expected<Launch> launch_of_config(
     put_primus_defaults(launch, source);
     TRY(open_primus_torchtitan(launch));
   }
-  return finish_launch(std::move(launch), nullptr, source, folders);
+  TRY(auto finished, finish_launch(std::move(launch), nullptr, source, folders));
+  drop_variables(finished, text);
+  return finished;
 }
 
 Expected<Launch> launch_of_python(

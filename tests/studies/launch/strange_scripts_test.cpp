@@ -70,6 +70,33 @@ TEST_F(StrangersLaunch, WithoutNodesBaseCommandTakesThoseOfTheJob) {
   EXPECT_EQ(predict("--megatron", "bcprun --nnodes 2 " + run).code, 0);
 }
 
+TEST_F(StrangersLaunch, LaunchersHandVariablesOver) {
+  const std::string run = " pretrain_gpt.py" + sizes + " --tensor-model-parallel-size 2 --sequence-parallel\n";
+  EXPECT_THAT(predict("--megatron", "mpirun -np 16 python" + run).out, HasSubstr("CUDA_DEVICE_MAX_CONNECTIONS"));
+  EXPECT_THAT(predict("--megatron", "mpirun -np 16 -x CUDA_DEVICE_MAX_CONNECTIONS=1 python" + run).out,
+      Not(HasSubstr("CUDA_DEVICE_MAX_CONNECTIONS")));
+}
+
+TEST_F(StrangersLaunch, NegatedSwitchesOfTorchtitanAreOff) {
+  write("run.toml", "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 1\nseq_len = 4096\n"
+                    "[compile]\nenable = true\n");
+  const std::string run = "torchrun --nproc_per_node 8 -m torchtitan.train --job.config_file run.toml ";
+  EXPECT_EQ(predict("--launch", run + "--profiling.no-enable-profiling\n").code, 0);
+  EXPECT_NE(predict("--launch", run + "--profiling.no-such-thing\n").code, 0);
+}
+
+TEST_F(StrangersLaunch, KeysThatOnlyOthersReferToAreVariables) {
+  const std::string recipe = "model:\n  _component_: torchtune.models.llama3_1.llama3_1_8b\ntokenizer:\n"
+                             "  path: ${root_dir}/tokenizer.model\n  max_seq_len: 2048\ndataset:\n  packed: True\n"
+                             "batch_size: 2\ndtype: bf16\ngradient_accumulation_steps: 4\n"
+                             "optimizer:\n  _component_: torch.optim.AdamW\n";
+  const auto ran = [&](const std::string& more) {
+    return run_line(fmt::format("predict --torchtune {} --gpus 8", write("own.yaml", more + recipe)));
+  };
+  EXPECT_EQ(ran("root_dir: /models\n").code, 0) << ran("root_dir: /models\n").err;
+  EXPECT_THAT(ran("root_dir: /models\nrot_dir: 3\n").err, HasSubstr("rot_dir"));
+}
+
 TEST_F(StrangersLaunch, SizesOfACheckpointAreAskedFor) {
   const std::string run =
       "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" + sizes + " --load c --use-checkpoint-args\n";
