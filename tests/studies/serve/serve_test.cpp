@@ -122,6 +122,29 @@ TEST(Serve, MoreUsersHaveMoreThroughputAndSlowerWords) {
   }
 }
 
+/// Requests of one token have no time between tokens; one user, one request a second and thousands are written as words
+/// and whole numbers.
+TEST(Serve, TheTextLeavesOutWhatIsNotAndWritesNumbersOut) {
+  const auto text = [](const std::string& load) { return run_line("serve llama3-8b --machine dgx-h100 " + load).out; };
+  const std::string short_ones = text("--input 10 --output 1 --rate 1234");
+  EXPECT_THAT(short_ones, HasSubstr("\n1,234 requests/s, Poisson"));
+  EXPECT_THAT(short_ones, HasSubstr("sequences at once\n"));
+  for (const char* odd : {"a token every", "e+0"}) EXPECT_THAT(short_ones, testing::Not(HasSubstr(odd)));
+  EXPECT_THAT(text("--input 10 --output 2 --concurrency 1 --requests 2"), HasSubstr("\n1 user, with one request"));
+  EXPECT_THAT(text("--input 10 --output 2 --rate 1 --requests 2"), HasSubstr("\n1 request/s, Poisson"));
+}
+
+/// Of so many long outputs some give way to others: with 500 at once the same servers do more, and none does.
+TEST(Serve, AFullCacheIsNotCalledTheMostWhereSequencesGiveWay) {
+  const std::string load = "serve llama3-70b --gpus 8 --input 1024 --output 1024 --rate ";
+  const std::string hint = "fewer at once, by --most-sequences, may serve more";
+  const std::string full = run_line(load + "5.8").out, fewer = run_line(load + "5.8 --most-sequences 500").out;
+  EXPECT_THAT(full, HasSubstr("are served while others wait"));
+  EXPECT_THAT(full, HasSubstr(hint));
+  EXPECT_THAT(fewer, HasSubstr("TTFT"));
+  EXPECT_THAT(fewer, testing::Not(HasSubstr(hint)));
+}
+
 /// Beyond saturation no latency is a number, and the text says what grows.
 TEST(Serve, LoadsBeyondSaturationHaveNoLatency) {
   const json below = served("--input 512 --output 64 --rate 4 --requests 200");
