@@ -45,6 +45,19 @@ TEST(Roofs, NoKernelIsAboveItsRoof) {
   }
 }
 
+/// An A100 widens keys in fp8 to bf16, and a V100 has fp16 alone: what they multiply has a roof.
+TEST(Roofs, TypesWithoutUnitsHaveTheRoofOfWhatTheyAreWidenedTo) {
+  for (const auto& [machine, cache] : {std::pair("dgx-a100", "fp8"), std::pair("dgx-1-v100", "")}) {
+    Asked asked;
+    asked.wishes.network = "llama3.2-1b", asked.wishes.machine = machine, asked.wishes.cache = cache;
+    asked.phase = "decode", asked.context = 1000;
+    const auto answer = answer_to(asked);
+    ASSERT_TRUE(answer) << to_text(answer.error());
+    for (const RoofedKernel& kernel : roofed_kernels(answer->serving, answer->phase.shown))
+      EXPECT_LE(kernel.share, 1) << kernel.label << " on " << machine;
+  }
+}
+
 TEST(Roofs, TheCommandPrintsThem) {
   const auto ran = testing_program::run_line("infer llama3-8b --prompt 4096 --roofline --json");
   EXPECT_EQ(ran.code, 0) << ran.err;
