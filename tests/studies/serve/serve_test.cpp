@@ -122,6 +122,18 @@ TEST(Serve, MoreUsersHaveMoreThroughputAndSlowerWords) {
   }
 }
 
+/// A way of exchanging what the split does not exchange is refused, in the pool of prompts as in the other.
+TEST(Serve, WaysOfExchangeWithoutOneAreRefused) {
+  const auto said = [](const std::string& flags) {
+    return run_line("serve mixtral-8x7b --input 100 --output 10 --concurrency 2 " + flags).err;
+  };
+  EXPECT_THAT(said("--gpus 4 --cp-way ring"), HasSubstr("prompts are not split by position"));
+  EXPECT_THAT(said("--gpus 4 --exchange rows"), HasSubstr("all ranks see the same tokens"));
+  EXPECT_EQ(said("--tp 2 --dp-attention 2 --ep 4 --exchange rows"), "");
+  EXPECT_EQ(
+      said("--gpus 4 --prefill-gpus 4 --prefill-tp 2 --prefill-dp-attention 2 --prefill-ep 4 --exchange rows"), "");
+}
+
 /// Requests of one token have no time between tokens; one user, one request a second and thousands are written as words
 /// and whole numbers.
 TEST(Serve, TheTextLeavesOutWhatIsNotAndWritesNumbersOut) {
