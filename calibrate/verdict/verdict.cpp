@@ -13,16 +13,11 @@
 #include "calibrate/verdict/distrust.h"
 #include "kernels/bench/work.h"
 #include "model/base/percentile.h"
+#include "model/profile/pass_figures.h"
 #include "model/profile/profile_names.h"
 
 namespace stepcast::calibrate {
 namespace {
-
-/// Five matrix products against two of the forward kernel (arXiv 2205.14135, section 3); both together seven.
-double products_of(AttentionPass pass) {
-  if (pass == AttentionPass::backward) return 2.5;
-  return pass == AttentionPass::forward_and_backward ? 3.5 : 1;
-}
 
 /// As to_text(Work) names it, from what the file holds.
 std::string name_of_row(const Measurements& measurements, const Measurement& row) {
@@ -64,7 +59,7 @@ struct RateOfKernel {
                                                                    : "both ways";
     const char* precision = to_text(attention.precision);
     return {fmt::format("attention {} {}", pass, precision),
-        (forward_flops_of(attention) * products_of(attention.pass) / time).value(), {precision}};
+        (forward_flops_of(attention) * pass_figures(attention.pass).products / time).value(), {precision}};
   }
   template <typename Other> KernelRate operator()(const Other&) const { return {}; }
 };

@@ -218,9 +218,10 @@ Expected<double> parse_fraction(std::string_view text, const std::string& where,
     return fail(where, fmt::format("unknown unit '{}' in '{}'", shown(split.unit), shown(text)),
         "a fraction takes % or nothing");
   const double value = split.unit == "%" ? split.number / 100 : split.number;
-  if (value > highest)
-    return fail(where, fmt::format("'{}' is above {}", shown(text), format_percent(highest)),
-        fmt::format("0 to {}", format_percent(highest)));
+  if (value > highest) {  // in the unit of the one who asks
+    const std::string most = split.unit == "%" ? format_percent(highest) : fmt::format("{:g}", highest);
+    return fail(where, fmt::format("'{}' is above {}", shown(text), most), fmt::format("0 to {}", most));
+  }
   return value;
 }
 

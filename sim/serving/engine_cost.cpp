@@ -163,6 +163,11 @@ EnginePrice EngineCost::product(const KernelWork& work, double m, const Routing&
     asked_for.m = m;
     return price_of(moves_->work(asked_for), Binding::weights);
   }
+  // Tables multiply the same weights again and again, which a large L2 holds; an engine's layers have weights of their
+  // own.
+  const Bytes moved = bytes_of(query) - std::max(saved(), Bytes(0));
+  const Seconds least = moved / moves_->machine().gpu.memory_bandwidth;
+  if (time->time < least) time->time = least, time->bound = Bound::memory;
   auto price = price_of(*time, "gemm", binding_of(time->bound));
   price.bytes = bytes_of(query) - saved();
   return price;

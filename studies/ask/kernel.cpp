@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include "model/profile/kernel_law.h"
+#include "model/profile/pass_figures.h"
 #include "studies/ask/rates.h"
 #include "studies/ask/rates_report.h"
 
@@ -25,7 +26,16 @@ RateAnswer answer_of(const KernelTime& time, const std::string& law) {
   return out;
 }
 
-void add_rates(RateAnswer& answer, Flops flops, Bytes bytes) {
+/// What the level-2 cache cannot hold comes from device memory, at the datasheet's rate at best.
+void respect_memory(RateAnswer& answer, const Gpu& gpu, Bytes bytes) {
+  const Seconds least = bytes > gpu.l2 ? bytes / gpu.memory_bandwidth : Seconds(0);
+  if (answer.time >= least) return;
+  answer.time = least;
+  answer.bound = to_text(Bound::memory);
+}
+
+void add_rates(RateAnswer& answer, const RateSource& source, Flops flops, Bytes bytes) {
+  respect_memory(answer, source.machine.gpu, bytes);
   if (flops.value() > 0) {
     answer.figures.emplace_back("flops", flops.value());
     answer.figures.emplace_back("flops_per_s", (flops / answer.time).value());
@@ -46,7 +56,7 @@ Expected<RateAnswer> answer_gemm(const RateSource& source, const GemmQuery& quer
         fmt::format("{} products{}", to_text(query.precision), query.block_scaled ? " with block scales" : "")));
   RateAnswer answer =
       answer_of(*time, fmt::format("gemm {}{}", to_text(query.precision), query.block_scaled ? " block-scaled" : ""));
-  add_rates(answer, flops_of(query), bytes_of(query));
+  add_rates(answer, source, flops_of(query), bytes_of(query));
   if (query.casts_x) answer.figures.emplace_back("cast_s", time->cast.value());
   return answer;
 }
@@ -76,7 +86,8 @@ Expected<RateAnswer> answer_attention(
         fmt::format("one of: {}", fmt::join(others, ", ")));
   if (!time) return tl::unexpected(no_law(source, what));
   RateAnswer answer = answer_of(*time, what);
-  add_rates(answer, forward_flops_of(query), bytes_of(query));
+  const PassFigures& pass = pass_figures(query.pass);
+  add_rates(answer, source, forward_flops_of(query) * pass.products, bytes_of(query) * pass.tensors);
   return answer;
 }
 
@@ -84,13 +95,13 @@ Expected<RateAnswer> answer_moe(const RateSource& source, const MoeQuery& query)
   const auto time = moe_time(source.profile, query);
   if (!time) return tl::unexpected(no_law(source, fmt::format("layers of experts in {}", to_text(query.precision))));
   RateAnswer answer = answer_of(*time, fmt::format("moe {}", to_text(query.precision)));
-  add_rates(answer, flops_of(query), bytes_of(query));
+  add_rates(answer, source, flops_of(query), bytes_of(query));
   return answer;
 }
 
 Expected<RateAnswer> answer_memory(const RateSource& source, const MemoryQuery& query) {
   RateAnswer answer = answer_of(memory_time(source.profile, query), std::string(query.op->id));
-  add_rates(answer, Flops(0), bytes_of(query));
+  add_rates(answer, source, Flops(0), bytes_of(query));
   return answer;
 }
 

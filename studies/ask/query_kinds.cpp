@@ -150,6 +150,10 @@ Expected<Asked> make_attention(const FieldValues& values, const std::string&) {
     return fail(values.find("kv-heads")->second.where,
         fmt::format("{} kv-heads for {} heads", query.kv_heads, query.heads), "a divisor of heads");
   if (query.pass == AttentionPass::decode) query.queries = 1;
+  else if (query.causal && query.keys < query.queries)
+    return fail(values.find("keys")->second.where,
+        fmt::format("{} keys for {} causal queries, each of which sees itself", query.keys, query.queries),
+        "keys from seq on, or --causal off");
   if (text_of(values, "latent-values") == "0") return query;
   TRY(query.latent_values, count(values, "latent-values"));
   const std::string& where = values.find("latent-values")->second.where;

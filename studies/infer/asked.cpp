@@ -1,6 +1,7 @@
 #include "studies/infer/asked.h"
 
 #include <algorithm>
+#include <initializer_list>
 
 #include <fmt/format.h>
 
@@ -45,12 +46,31 @@ Expected<void> check_phase_flags(const Arguments& typed, const std::string& phas
     if (typed.has(row.flag) && row.phases.find(phase) == std::string_view::npos)
       return fail(std::string(row.flag), fmt::format("is not of phase {}, which would leave it out", phase),
           std::string(row.hint));
-  if (typed.has("--cp-way") && !typed.has("--cp"))
-    return fail("--cp-way", "prompts are not split by position", "--cp 2");
   return {};
 }
 
+/// Over both pools, where prompts have one of their own.
+bool splits_by(const Arguments& arguments, std::initializer_list<const char*> flags) {
+  return std::ranges::any_of(flags, [&](const char* flag) { return count_of(arguments, flag, 1) > 1; });
+}
+
 }  // namespace
+
+Expected<void> check_ways(const Arguments& arguments, const Arguments& typed) {
+  if (typed.has("--cp-way") && !splits_by(arguments, {"--cp"}))
+    return fail("--cp-way", "prompts are not split by position", "--cp 2");
+  const std::string way = typed.has("--exchange") ? arguments.value("--exchange") : "";
+  if (way != "rows" && way != "gather") return {};  // what is no way is refused as such
+  if (arguments.has("--mapping"))
+    return fail("--exchange", "the mapping says how experts get their rows", "without it");
+  if (!splits_by(arguments, {"--dp-attention", "--cp", "--prefill-dp-attention"}))
+    return fail("--exchange", "all ranks see the same tokens: none go to experts of other groups",
+        "--dp-attention 2, or without it");
+  if (way == "rows" && !splits_by(arguments, {"--ep", "--prefill-ep"}))
+    return fail("--exchange", "each rank has a part of every expert, for which all tokens are gathered",
+        "--ep 2, or --exchange gather");
+  return {};
+}
 
 Expected<std::int64_t> guesses_of(const Arguments& arguments, Guesses& guesses) {
   const bool drafts = arguments.has("--draft"), accepted = arguments.has("--accepted");
@@ -79,6 +99,7 @@ Expected<Asked> asked_of(const Arguments& arguments, const Arguments& typed) {
   if (asked.phase.empty())
     asked.phase = arguments.has("--context") ? "decode" : arguments.has("--output") ? "batch" : "prefill";
   TRY(check_phase_flags(typed, asked.phase));
+  TRY(check_ways(arguments, typed));
   const bool words = asked.phase == "decode" || asked.phase == "batch";
   if (words) {  // else they are a launch's
     TRY(w.draft, guesses_of(arguments, asked.guesses));

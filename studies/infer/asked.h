@@ -23,7 +23,10 @@ struct Asked {
 ServingWishes engine_wishes(const Arguments& arguments);
 /// Words that are guessed before each iteration, and into `guesses` how many are right. Errors: one without the other.
 Expected<std::int64_t> guesses_of(const Arguments& arguments, Guesses& guesses);
-/// `typed`: those of the command line, without what a launch says. Errors: flags that miss what their phase needs, and
+/// Errors: a way of exchanging what the split has no exchange of. `typed`: those of the command line, without what a
+/// launch says.
+Expected<void> check_ways(const Arguments& arguments, const Arguments& typed);
+/// Errors, with the same `typed`: flags that miss what their phase needs, and
 /// such as it does not use.
 Expected<Asked> asked_of(const Arguments& arguments, const Arguments& typed);
 

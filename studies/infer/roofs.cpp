@@ -12,8 +12,15 @@
 namespace stepcast::infer {
 namespace {
 
+/// What a GPU has no units for its kernels widen to what it has.
+Precision multiplied(const Serving& serving, Precision precision) {
+  for (const Precision wide : {precision, Precision::bf16, Precision::fp16})
+    if (serving.machine().gpu.peak[static_cast<int>(wide)].value() > 0) return wide;
+  return Precision::fp32;
+}
+
 FlopsPerSecond peak_of(const Serving& serving, Precision precision) {
-  return serving.machine().gpu.peak[static_cast<int>(precision)];
+  return serving.machine().gpu.peak[static_cast<int>(multiplied(serving, precision))];
 }
 
 }  // namespace

@@ -90,6 +90,41 @@ Expected<std::string> cache_untold(const StoredWeights& stored, const std::strin
   return told ? stored.cache : wide;
 }
 
+/// What products multiply. Kernels widen weights that are narrower; wider ones are no operands of narrow products: they
+/// are cast as they are loaded, and are narrow from there on.
+Expected<Precision> products_of(const ServingWishes& wishes, const NumberType& weights) {
+  if (wishes.products.empty()) return weights.products;
+  TRY(const auto products, number_type(wishes.products, "--products"));
+  if (products->weights_alone || products->latents_alone)
+    return fail("--products",
+        fmt::format("{} is a type of {}: no products are made in it here", products->name,
+            products->weights_alone ? "weights alone" : "latent caches"),
+        "bf16, fp16, fp8, mxfp8 or nvfp4, or without it: as the weights want it");
+  if (products->block_scaled && !weights.block_scaled)
+    return fail("--products",
+        fmt::format("{} of weights in {}, which have no scales of blocks", products->name, weights.name),
+        "--weights fp8-block, or --products fp8");
+  constexpr double wide = 2;  // of weights that are not experts'
+  const double widest = weights.experts_alone ? wide : weights.bytes;
+  // Scales are less than a half of an element.
+  if (widest >= 2 * operand_bytes(products->products))
+    return fail("--products",
+        fmt::format("{} products, and {}{} is wider", to_text(products->products),
+            weights.experts_alone ? "what is beside experts in " : "weights in ", weights.name),
+        weights.experts_alone ? "--products bf16"
+                              : fmt::format("--weights {}: weights are cast as they are loaded", products->name));
+  return products->products;
+}
+
+/// Eight bits a kernel may widen on any GPU; what has scales of small blocks needs units that know of them.
+Expected<void> check_cache(const NumberType& cache, const Gpu& gpu) {
+  if (cache.weights_alone) return fail("--kv", fmt::format("{} is a type of weights alone", cache.name), "--kv fp8");
+  const bool small_blocks = cache.products == Precision::mxfp8 || cache.products == Precision::nvfp4;
+  if (small_blocks && gpu.peak[static_cast<int>(cache.products)].value() <= 0)
+    return fail("--kv", fmt::format("{} has no {} matrix units", gpu.name, to_text(cache.products)), "--kv fp8");
+  return {};
+}
+
 Expected<void> settle_types(const ServingWishes& wishes, const StoredWeights& stored, Serving& serving) {
   const Gpu& gpu = serving.machine().gpu;
   const auto has = [&](Precision p) { return gpu.peak[static_cast<int>(p)].value() > 0; };
@@ -110,7 +145,7 @@ Expected<void> settle_types(const ServingWishes& wishes, const StoredWeights& st
     return fail("--weights",
         fmt::format("{} is a type of experts, and {} has none", weights->name, serving.network().id),
         "--weights fp8, or nvfp4 where the GPU has it");
-  if (cache->weights_alone) return fail("--kv", fmt::format("{} is a type of weights alone", cache->name), "--kv fp8");
+  TRY(check_cache(*cache, gpu));
   const LatentLayout* layout = cache->latents_alone ? latent_layout(serving.network()) : nullptr;
   if (cache->latents_alone && layout == nullptr)
     return fail("--kv",
@@ -123,18 +158,15 @@ Expected<void> settle_types(const ServingWishes& wishes, const StoredWeights& st
     return fail("--kv", fmt::format("{} has no {} matrix units", gpu.name, to_text(cache->products)),
         "--kv fp8, or --kv " + usual);
   serving.types.weight_bytes = weights->bytes;
-  serving.types.products = weights->products;
+  TRY(serving.types.products, products_of(wishes, *weights));
   serving.types.block_scaled = weights->block_scaled;
   serving.types.experts_alone = weights->experts_alone && serving.network().experts.count > 0;
   serving.types.narrow_experts = weights->name;
-  if (!wishes.products.empty()) {
-    TRY(const auto products, number_type(wishes.products, "--products"));
-    serving.types.products = products->products;
-  }
   if (!has(serving.types.products)) {
     if (weights->weights_alone) serving.types.products = Precision::fp16;
     if (!has(serving.types.products))
-      return fail("--weights", fmt::format("{} has no {} matrix units", gpu.name, to_text(serving.types.products)),
+      return fail(wishes.products.empty() ? "--weights" : "--products",
+          fmt::format("{} has no {} matrix units", gpu.name, to_text(serving.types.products)),
           fmt::format("--weights {0}, or --products {0}: kernels that widen weights", usual));
   }
   // TensorRT-LLM casts what it gathers for experts to their products' type before, unless the scales are of blocks
@@ -142,7 +174,10 @@ Expected<void> settle_types(const ServingWishes& wishes, const StoredWeights& st
   if (serving.engine.kernels == "trtllm" && !serving.types.block_scaled)
     serving.types.gathered_bytes = gathered_bytes(serving.types.products);
   serving.cache_element_bytes = layout != nullptr ? layout->bytes_per_number() : cache->bytes;
-  serving.types.attention = cache->bytes < 2 ? Precision::fp8 : Precision::bf16;
+  serving.types.attention = cache->bytes < 2 ? Precision::fp8 : cache->products;
+  if (cache->bytes < 1)
+    serving.assumptions.push_back(
+        fmt::format("attention over keys in {} takes as long as in fp8: nobody timed its kernels", cache->name));
   return {};
 }
 

@@ -243,6 +243,9 @@ Expected<ServingSplit> serving_split(
   run::Request request;
   request.network = std::move(network);
   request.machine = std::move(machine);
+  if (const NetworkSpec& n = request.network->row; n.masked_loss)
+    return fail("NETWORK", fmt::format("{} fills in masked tokens and decodes none: no engine's iterations", n.id),
+        "stepcast predict prices its training");
   if (!wishes.mapping.where.empty()) return mapped(wishes, std::move(request));
   if (!wishes.prompts_mapping.where.empty())
     return fail("--prompts-mapping", "a mapping of prompts without one of what is said", "--mapping FILE beside it");

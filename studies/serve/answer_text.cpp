@@ -18,14 +18,22 @@ std::string replicas_text(const Question& question, const Answer& answer) {
   return question.replicas > 1 ? fmt::format(", {} replicas", question.replicas) : "";
 }
 
+/// A small rate has three digits, a large one all of its whole ones.
+std::string rate_text(double rate) { return rate < 999.5 ? fmt::format("{:.3g}", rate) : print::grouped_digits(rate); }
+std::string requests_text(double rate) {
+  const std::string text = rate_text(rate);
+  return text + (text == "1" ? " request/s" : " requests/s");
+}
+
 std::string load_text(const Question& question, const Answer& answer) {
   if (question.concurrency)
-    return fmt::format("{} users, each with one request after the other",
-        print::grouped_digits(static_cast<double>(*question.concurrency)));
+    return *question.concurrency == 1 ? "1 user, with one request after the other"
+                                      : fmt::format("{} users, each with one request after the other",
+                                            print::grouped_digits(static_cast<double>(*question.concurrency)));
   if (question.trace && answer.rate == 0)
     return fmt::format("{} requests at once, by the trace", print::grouped_digits(double(question.trace->size())));
   const char* law = question.trace ? "by the trace" : question.shape == 1 ? "Poisson" : "gamma";
-  return fmt::format("{:.3g} requests/s, {}", answer.rate, law);
+  return fmt::format("{}, {}", requests_text(answer.rate), law);
 }
 
 std::string figures_text(const Question& question, const Answer& answer, const sim::ServiceFigures& f) {
@@ -45,13 +53,14 @@ std::string figures_text(const Question& question, const Answer& answer, const s
   std::string text = "\n" + table.text("");
   print::Table rates({{""}, {"", print::Align::right}, {""}});
   rates.add({"tokens/s/GPU", print::grouped_digits(f.words_per_second / static_cast<double>(answer.gpus)),
-      fmt::format("{} tokens/s and {:.3g} requests/s in all", print::grouped_digits(f.words_per_second),
-          f.requests_per_second)});
+      fmt::format("{} tokens/s and {} in all", print::grouped_digits(f.words_per_second),
+          requests_text(f.requests_per_second))});
   if (f.words_per_second_of_user > 0)
     rates.add({"tokens/s/user", fmt::format("{:.1f}", f.words_per_second_of_user), "1 / TPOT"});
   if (answer.met)
     rates.add({"goodput", format_percent(*answer.met),
-        fmt::format("of requests are within the targets: {:.3g} a second", *answer.met * f.requests_per_second)});
+        fmt::format(
+            "of requests are within the targets: {} a second", rate_text(*answer.met * f.requests_per_second))});
   text += rates.text("");
   const double blocks = static_cast<double>(answer.servers.policy.blocks * answer.servers.groups);
   text += fmt::format("\nRunning  {:.1f} sequences, {:.1f} waiting (at most {:.0f}); {:.0f} gave way to others\n",
@@ -83,35 +92,54 @@ std::string gpus_text(const Answer& answer) {
 std::string pools_text(const Answer& answer, bool ran) {
   const PromptPool& pool = *answer.prompts;
   const infer::Serving& own = pool.serving;
-  std::string text = fmt::format("\nPrompts  {} GPUs, {} x tp {}{}{}{}, at most {:.3g} requests/s", pool.gpus,
-      pool.servers.replicas, own.tensor_ways, own.stages > 1 ? fmt::format(", pp {}", own.stages) : "",
+  std::string text = fmt::format("\nPrompts  {} GPUs, {} x tp {}{}{}{}, at most {}", pool.gpus, pool.servers.replicas,
+      own.tensor_ways, own.stages > 1 ? fmt::format(", pp {}", own.stages) : "",
       own.machine().id == answer.serving.machine().id ? "" : ", " + own.machine().gpu.name,
-      own.engine.id == answer.serving.engine.id ? "" : ", " + own.engine.name, pool.saturation.requests_per_second);
+      own.engine.id == answer.serving.engine.id ? "" : ", " + own.engine.name,
+      requests_text(pool.saturation.requests_per_second));
   if (ran)
     text += fmt::format("; {} busy, {:.1f} waiting in all (at most {:.0f} at one)", format_percent(pool.busy),
         pool.waiting, pool.most_waiting);
   return text + fmt::format("\nBetween  {} of a prompt of {:.0f} positions to each GPU over the {}, {} from each: {}; "
-                            "at most {:.3g} requests/s\n",
+                            "at most {}\n",
                     format_bytes(pool.transfer.received), pool.positions, pool.transfer.fabric,
                     format_bytes(pool.transfer.sent), format_seconds(pool.transfer.time),
-                    pool.links_requests_per_second);
+                    requests_text(pool.links_requests_per_second));
+}
+
+/// With a full cache some engines do less than with fewer sequences at once.
+std::string thrashing_text(const Saturation& most) {
+  if (most.gave_way == 0) return "";
+  return "  so many that some give way to others and are read again: fewer at once, by --most-sequences, may serve more"
+         "\n";
 }
 
 std::string overload_text(const Answer& answer) {
   const Saturation& most = answer.saturation;
-  if (most.word.value() == 0)
-    return fmt::format(
-        "\nBeyond saturation  {:.3g} requests/s come and {} serve {:.3g}: {:.3g} more wait after each second\n"
-        "  TTFT and end to end grow without bound: after a minute a request waits {} longer than the first\n",
-        answer.rate, name_of(most), most.requests_per_second, answer.rate - most.requests_per_second,
-        format_seconds(Seconds(60 * (answer.rate / most.requests_per_second - 1))));
-  return fmt::format(
-      "\nBeyond saturation  {:.3g} requests/s come and {:.3g} are served: {:.3g} more wait after each second\n"
-      "  TTFT and end to end grow without bound: after a minute a request waits {} longer than the first\n"
-      "  tokens come every {} meanwhile, with {:.0f} sequences at once: {} tokens/s/GPU\n",
-      answer.rate, most.requests_per_second, answer.rate - most.requests_per_second,
-      format_seconds(Seconds(60 * (answer.rate / most.requests_per_second - 1))), format_seconds(most.word),
-      most.running, print::grouped_digits(most.words_per_second / static_cast<double>(answer.gpus)));
+  const std::string served = rate_text(most.requests_per_second);
+  std::string text =
+      fmt::format("\nBeyond saturation  {} come and {}: {} more wait after each second\n", requests_text(answer.rate),
+          answer.prompts ? fmt::format("{} serve {}", name_of(most), served)
+                         : fmt::format("{} are served while others wait", served),
+          rate_text(answer.rate - most.requests_per_second));
+  text +=
+      fmt::format("  TTFT and end to end grow without bound: after a minute a request waits {} longer than the first\n",
+          format_seconds(Seconds(60 * (answer.rate / most.requests_per_second - 1))));
+  if (most.word.value() > 0)
+    text += fmt::format("  tokens come every {} meanwhile, with {:.0f} sequences at once: {} tokens/s/GPU\n",
+        format_seconds(most.word), most.running,
+        print::grouped_digits(most.words_per_second / static_cast<double>(answer.gpus)));
+  return text + thrashing_text(most);
+}
+
+std::string saturation_text(const Answer& answer) {
+  const Saturation& most = answer.saturation;
+  std::string text = fmt::format("Saturation  {}, {} tokens/s/GPU", requests_text(most.requests_per_second),
+      print::grouped_digits(most.words_per_second / static_cast<double>(answer.gpus)));
+  if (answer.prompts) return text + fmt::format(", by {}\n", name_of(most));
+  text += fmt::format(" with {:.0f} sequences at once", most.running);
+  if (most.word.value() > 0) text += fmt::format(", a token every {}", format_seconds(most.word));
+  return text + "\n" + thrashing_text(most);
 }
 
 }  // namespace
@@ -123,15 +151,7 @@ std::string answer_text(const Question& question, const Answer& answer) {
   text += load_text(question, answer) + "\n";
   text += answer.figures ? figures_text(question, answer, *answer.figures) : overload_text(answer);
   if (answer.prompts) text += pools_text(answer, answer.figures.has_value());
-  const Saturation& most = answer.saturation;
-  if (answer.figures && answer.prompts)
-    text += fmt::format("Saturation  {:.3g} requests/s, {} tokens/s/GPU, by {}\n", most.requests_per_second,
-        print::grouped_digits(most.words_per_second / static_cast<double>(answer.gpus)), name_of(most));
-  else if (answer.figures)
-    text +=
-        fmt::format("Saturation  {:.3g} requests/s, {} tokens/s/GPU with {:.0f} sequences at once, a token every {}\n",
-            most.requests_per_second, print::grouped_digits(most.words_per_second / static_cast<double>(answer.gpus)),
-            most.running, format_seconds(most.word));
+  if (answer.figures) text += saturation_text(answer);
   for (const std::string& warning : answer.warnings) text += "warning: " + warning + "\n";
   if (!serving.assumptions.empty())
     text += fmt::format("\nDefaults and assumptions\n  {}\n", fmt::join(serving.assumptions, ", "));

@@ -60,8 +60,8 @@ Expected<std::string> latencies(const Question& question, const Answer& answer) 
   for (const double load : loads_around(question, answer)) {
     TRY(const auto other, serve::answer(at_load(question, load)));
     if (!other.figures) continue;
-    const std::string where =
-        question.concurrency ? fmt::format("{:.0f} users", load) : fmt::format("{:.3g} requests/s", load);
+    const std::string where = question.concurrency ? fmt::format("{:.0f} {}", load, load == 1 ? "user" : "users")
+                                                   : fmt::format("{:.3g} requests/s", load);
     std::size_t at = 0;
     for (const sim::Latency* latency : {&other.figures->first_word, &other.figures->per_word})
       for (const Percentile& percentile : percentiles) {

@@ -51,6 +51,7 @@ Saturation rates_of(const sim::ServedRun& run, double words_of_request, const si
   out.requests_per_second = out.words_per_second / words_of_request;
   out.word = Seconds(speaking / words);
   out.running = all * running / span.value();
+  out.gave_way = static_cast<double>(run.preempted);
   return out;
 }
 

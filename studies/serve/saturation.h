@@ -1,4 +1,5 @@
-// What servers do at most: as many requests wait as there can be.
+// What servers do while others wait: as many requests are there as there can be. Where sequences give way to others
+// there, fewer at once may do more.
 #pragma once
 
 #include <vector>
@@ -14,6 +15,7 @@ struct Saturation {
   Seconds word;            ///< mean time between words there
   double running = 0;      ///< requests at once
   const char* binds = "";  ///< of pools: "prefill", "decode" or "links", whatever does least
+  double gave_way = 0;     ///< how often requests gave way to others and were read again, in one replica's run
 };
 
 double mean_length(const std::vector<sim::ServingRequest>& requests);

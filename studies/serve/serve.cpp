@@ -238,6 +238,7 @@ Expected<void> check_emitted(const Arguments& arguments, bool changes_engine) {
 
 Expected<void> serve_command(const Arguments& arguments, Console& console) {
   TRY(const auto launched, with_launch(arguments, serve_flags()));
+  TRY(infer::check_ways(launched.arguments, arguments));
   if (arguments.has("--emit")) {
     TRY(check_emitted(launched.arguments, launched.changes_engine));
     TRY(const auto question, question_of(launched.arguments));

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "calibrate/import/delimited.h"
+#include "calibrate/import/tables/plain_words.h"
 #include "model/base/text.h"
 #include "model/catalog.h"
 #include "studies/launch/facts/torchtitan_models.h"

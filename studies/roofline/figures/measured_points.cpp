@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/profile/pass_figures.h"
 #include "studies/roofline/figures/measured_match.h"
 #include "studies/roofline/figures/operator_points.h"
 #include "studies/roofline/figures/operator_traffic.h"
@@ -55,15 +56,8 @@ class KernelOf {
         g.precision, flops_of(g), operator_traffic(work, parts, gpu_).hbm};
   }
 
-  /// Backward does five products for the forward's two, and moves the gradients of what the forward moves besides.
   TimedKernel operator()(const AttentionQuery& a) const {
-    struct PassFigures {
-      const char* name;
-      double products, tensors;
-    };
-    static constexpr PassFigures passes[] = {
-        {"forward", 1, 1}, {"backward", 2.5, 2}, {"forward and backward", 3.5, 3}, {"decode", 1, 1}};
-    const PassFigures& pass = passes[static_cast<std::size_t>(a.pass)];
+    const PassFigures& pass = pass_figures(a.pass);
     return {"attention",
         fmt::format("{:.0f} x {:.0f} queries, {:.0f} keys, {:.0f} heads of {:.0f} ({:.0f} of keys), {}{}", a.batch,
             a.queries, a.keys, a.heads, a.head_dim, a.kv_heads, pass.name, a.causal ? "" : ", not causal"),

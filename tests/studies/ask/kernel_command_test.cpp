@@ -138,6 +138,26 @@ TEST(KernelCommand, BackwardAttentionIsTwoToFourTimesForward) {
   EXPECT_NEAR(both / (forward + backward), 1, 0.15);
 }
 
+/// 1024 queries and keys of a head of 64: a causal query sees 512.5 in the mean, 2 x 2 x 64 FLOPs each. Backward does
+/// five products for the forward's two and moves the gradients besides.
+TEST(KernelCommand, FlopsAndBytesOfAttentionAreThoseOfThePass) {
+  const double forward = 2 * 2 * 64 * 1024 * 512.5, bytes = 2 * 64 * 2 * (1024 + 1024);
+  const auto figures = [](const std::string& pass) {
+    const json answer = answer_to("attention --seq 1024 --heads 1 --head-dim 64 --pass " + pass);
+    return std::pair(answer.at("flops").get<double>(), answer.at("bytes").get<double>());
+  };
+  EXPECT_EQ(figures("forward"), std::pair(forward, bytes));
+  EXPECT_EQ(figures("backward"), std::pair(2.5 * forward, 2 * bytes));
+  EXPECT_EQ(figures("both"), std::pair(3.5 * forward, 3 * bytes));
+}
+
+/// An H100 streams 3.35 TB/s, and its L2 holds 50 MiB: 67 MB of queries and results are more.
+TEST(KernelCommand, WhatTheL2CannotHoldTakesItsTimeInMemory) {
+  const json answer = answer_to("attention --seq 4096 --keys 1 --causal off --heads 32 --kv-heads 8");
+  EXPECT_DOUBLE_EQ(answer.at("bytes_per_s"), 3.35e12);
+  EXPECT_EQ(answer.at("bound"), "memory");
+}
+
 TEST(KernelCommand, CausalMaskSavesHalfOfLongSequences) {
   const double masked = time_of("attention --seq 16384 --heads 32"),
                full = time_of("attention --seq 16384 --heads 32 --causal off");
@@ -249,6 +269,7 @@ TEST(KernelCommand, WrongValues) {
   refused(gemm + "--cast maybe", "unknown cast 'maybe'");
   refused("attention --seq 1 --heads 8 --kv-heads 16", "16 kv-heads for 8 heads");
   refused("attention --seq 1 --heads 8 --pass sideways", "unknown pass");
+  refused("attention --seq 4096 --keys 2048 --heads 8", "2048 keys for 4096 causal queries");
   refused("attention --seq 1 --heads 8 --causal perhaps", "unknown causal");
   refused("moe --tokens 1 --hidden 1 --inter 1 --topk 9 --experts 8", "topk 9 of 8 experts");
   refused("moe --tokens 1 --hidden 1 --inter 1 --topk 1 --experts 8 --skew -1", "no exponent");

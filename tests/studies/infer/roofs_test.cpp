@@ -45,6 +45,32 @@ TEST(Roofs, NoKernelIsAboveItsRoof) {
   }
 }
 
+/// The L2 of an L40S holds 96 MiB, and its tables asked for the same 16.8 MB of weights in fp8 again and again; 32
+/// layers have weights of their own, which come at 864 GB/s, with 4096 activations of one byte and as many results of
+/// two.
+TEST(Roofs, WeightsOfLayersComeFromMemoryThoughTheL2WouldHoldThem) {
+  Asked asked;
+  asked.wishes.network = "llama3-8b", asked.wishes.machine = "l40s-server", asked.wishes.weights = "fp8";
+  asked.phase = "decode", asked.context = 4096;
+  const Answer answer = *answer_to(asked);
+  const auto kernels = roofed_kernels(answer.serving, answer.phase.shown);
+  EXPECT_NEAR(kernel_of(kernels, "attn.out").time.value(), 32 * 4096.0 * (4096 + 1 + 2) / 864e9, 1e-9);
+  for (const RoofedKernel& kernel : kernels) EXPECT_LE(kernel.share, 1 + 1e-9) << kernel.label;
+}
+
+/// An A100 widens keys in fp8 to bf16, and a V100 has fp16 alone: what they multiply has a roof.
+TEST(Roofs, TypesWithoutUnitsHaveTheRoofOfWhatTheyAreWidenedTo) {
+  for (const auto& [machine, cache] : {std::pair("dgx-a100", "fp8"), std::pair("dgx-1-v100", "")}) {
+    Asked asked;
+    asked.wishes.network = "llama3.2-1b", asked.wishes.machine = machine, asked.wishes.cache = cache;
+    asked.phase = "decode", asked.context = 1000;
+    const auto answer = answer_to(asked);
+    ASSERT_TRUE(answer) << to_text(answer.error());
+    for (const RoofedKernel& kernel : roofed_kernels(answer->serving, answer->phase.shown))
+      EXPECT_LE(kernel.share, 1) << kernel.label << " on " << machine;
+  }
+}
+
 TEST(Roofs, TheCommandPrintsThem) {
   const auto ran = testing_program::run_line("infer llama3-8b --prompt 4096 --roofline --json");
   EXPECT_EQ(ran.code, 0) << ran.err;

@@ -76,7 +76,10 @@ TEST(InferWhatIf, TwiceTheComputeIsNoSlowerWhateverLawsLearned) {
         asked.wishes.machine = machine, asked.wishes.engine = "tensorrt-llm", asked.wishes.ep = 4;
         const WhatIf study = what_if(asked, *answer_to(asked));
         const ChangedAnswer* compute = change_of(study, "compute 2x");
-        ASSERT_NE(compute, nullptr) << network << " " << machine << " " << batch;
+        if (compute == nullptr) {  // memory alone binds: it changes nothing
+          EXPECT_THAT(study.idle, testing::Contains("compute 2x")) << network << " " << machine << " " << batch;
+          continue;
+        }
         EXPECT_LE(compute->time / study.as_asked.time, 1 + 1e-4) << network << " " << machine << " " << batch;
       }
 }

@@ -26,7 +26,7 @@ std::string page_of(const std::string& load, const std::string& name) {
 
 TEST(LoadPage, HasLatenciesOverLoadAndTheCacheOverTime) {
   const std::string closed = page_of("--input 256 --output 32 --concurrency 8", "closed.html");
-  for (const char* part : {"Latencies over load", "TTFT p99", "TPOT p50", "1 users: TTFT p50", "32 users: TPOT p99",
+  for (const char* part : {"Latencies over load", "TTFT p99", "TPOT p50", "1 user: TTFT p50", "32 users: TPOT p99",
            "cache over time", "Iterations that prefill", "Iterations that only decode", "waits for"})
     EXPECT_THAT(closed, HasSubstr(part));
   const std::string open = page_of("--input 256 --output 32 --rate 5 --requests 100", "open.html");

@@ -122,6 +122,41 @@ TEST(Serve, MoreUsersHaveMoreThroughputAndSlowerWords) {
   }
 }
 
+/// A way of exchanging what the split does not exchange is refused, in the pool of prompts as in the other.
+TEST(Serve, WaysOfExchangeWithoutOneAreRefused) {
+  const auto said = [](const std::string& flags) {
+    return run_line("serve mixtral-8x7b --input 100 --output 10 --concurrency 2 " + flags).err;
+  };
+  EXPECT_THAT(said("--gpus 4 --cp-way ring"), HasSubstr("prompts are not split by position"));
+  EXPECT_THAT(said("--gpus 4 --exchange rows"), HasSubstr("all ranks see the same tokens"));
+  EXPECT_EQ(said("--tp 2 --dp-attention 2 --ep 4 --exchange rows"), "");
+  EXPECT_EQ(
+      said("--gpus 4 --prefill-gpus 4 --prefill-tp 2 --prefill-dp-attention 2 --prefill-ep 4 --exchange rows"), "");
+}
+
+/// Requests of one token have no time between tokens; one user, one request a second and thousands are written as words
+/// and whole numbers.
+TEST(Serve, TheTextLeavesOutWhatIsNotAndWritesNumbersOut) {
+  const auto text = [](const std::string& load) { return run_line("serve llama3-8b --machine dgx-h100 " + load).out; };
+  const std::string short_ones = text("--input 10 --output 1 --rate 1234");
+  EXPECT_THAT(short_ones, HasSubstr("\n1,234 requests/s, Poisson"));
+  EXPECT_THAT(short_ones, HasSubstr("sequences at once\n"));
+  for (const char* odd : {"a token every", "e+0"}) EXPECT_THAT(short_ones, testing::Not(HasSubstr(odd)));
+  EXPECT_THAT(text("--input 10 --output 2 --concurrency 1 --requests 2"), HasSubstr("\n1 user, with one request"));
+  EXPECT_THAT(text("--input 10 --output 2 --rate 1 --requests 2"), HasSubstr("\n1 request/s, Poisson"));
+}
+
+/// Of so many long outputs some give way to others: with 500 at once the same servers do more, and none does.
+TEST(Serve, AFullCacheIsNotCalledTheMostWhereSequencesGiveWay) {
+  const std::string load = "serve llama3-70b --gpus 8 --input 1024 --output 1024 --rate ";
+  const std::string hint = "fewer at once, by --most-sequences, may serve more";
+  const std::string full = run_line(load + "5.8").out, fewer = run_line(load + "5.8 --most-sequences 500").out;
+  EXPECT_THAT(full, HasSubstr("are served while others wait"));
+  EXPECT_THAT(full, HasSubstr(hint));
+  EXPECT_THAT(fewer, HasSubstr("TTFT"));
+  EXPECT_THAT(fewer, testing::Not(HasSubstr(hint)));
+}
+
 /// Beyond saturation no latency is a number, and the text says what grows.
 TEST(Serve, LoadsBeyondSaturationHaveNoLatency) {
   const json below = served("--input 512 --output 64 --rate 4 --requests 200");
