@@ -218,6 +218,7 @@ FoundFit find_step_fit(const Profile& profile, const Stack& stack, Precision pre
   if (!is_untold(stack) || !found.fit) return found;
   Stack known = stack;
   known.id = named_row_of(stack.id);
+  if (!stack.tuned_like.empty()) known.fitted_with = stack.tuned_like.front();  // as_untold put it there
   Spread& spread = found.fit->spread;
   spread = widened(spread, experts ? untold_experts : untold_dense);
   if (const FoundFit told = nearest_fit(profile, known, precision, experts); told.fit)

@@ -50,11 +50,13 @@ double soft_max(double p, Seconds a, Seconds b) {
 
 /// That of the engine's own kernels, else the one that is nobody's in particular; null where there is neither.
 const ScanLaw* timed_law(const Profile& profile, const ScanFunction& function, std::string_view kernels) {
-  const ScanLaw* found = nullptr;
-  for (const ScanLaw& law : profile.scans)
-    if (law.function == function.name && (law.kernels == kernels || (law.kernels.empty() && found == nullptr)))
-      found = &law;
-  return found;
+  const ScanLaw* plain = nullptr;
+  for (const ScanLaw& law : profile.scans) {
+    if (law.function != function.name) continue;
+    if (law.kernels == kernels) return &law;
+    if (law.kernels.empty() && plain == nullptr) plain = &law;
+  }
+  return plain;
 }
 
 ScanLaw law_for(const Profile& profile, const ScanFunction& function, std::string_view kernels) {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "model/untold_stack.h"
 #include "model/step_tuning.h"
 #include "studies/run/forecast.h"
 
@@ -72,6 +73,9 @@ void put_in(StepFit& fit, const std::vector<ParameterChange>& changes, std::vect
 }  // namespace
 
 Expected<MeasuredProfile> measured_profile(const Scenario& scenario, const Beside& beside) {
+  if (is_untold(scenario.stack.row))
+    return fail("--output", "a profile is fitted to the steps of one software, and nobody named it",
+        fmt::format("--stack ID; its forecast stands on {}", scenario.stack.id));
   MeasuredProfile made;
   const FoundFit found = step_fit(scenario);
   const StepTuning in_force = tuning_of(scenario.stack.row, scenario.profile.row, found.fit ? &*found.fit : nullptr);

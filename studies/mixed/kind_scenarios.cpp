@@ -36,7 +36,7 @@ Expected<Machine> as_in_fleet(const MachineShare& share, std::int64_t gpus, cons
 
 Expected<Scenario> scenario_on(
     const Request& asked, const MachineShare& share, std::int64_t gpus, const std::string& where) {
-  TRY(Request request, run::with_settled_software(asked));  // one for all kinds
+  Request request = asked;
   TRY(auto machine, as_in_fleet(share, gpus, where));
   request.machine = share.machine;
   request.machine->row = std::move(machine);
@@ -91,9 +91,12 @@ StageCosts FleetKinds::costs(std::vector<int> kind_of_stage) const {
 
 Expected<std::vector<KindScenario>> kind_scenarios(const MixedRequest& asked) {
   TRY(check_request(asked.request, asked.gpus(), asked.where));
+  Request first = asked.request;
+  first.machine = asked.shares.front().machine;
+  TRY(const auto settled, run::with_settled_software(std::move(first)));  // one software for all kinds
   std::vector<KindScenario> kinds;
   for (const MachineShare& share : asked.shares) {
-    TRY(auto scenario, scenario_on(asked.request, share, asked.gpus(), asked.where));
+    TRY(auto scenario, scenario_on(settled, share, asked.gpus(), asked.where));
     if (!kinds.empty()) TRY(check_alike(kinds.front().scenario, scenario));
     Scenario across = joined_by(scenario, asked.between);
     kinds.push_back({share, std::move(scenario), std::move(across)});

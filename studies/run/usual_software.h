@@ -11,8 +11,7 @@ namespace stepcast::run {
 // (studies/records/runs.json, 2026-11); of the others since 2023 most are of Megatron-Core or built on it.
 inline constexpr std::string_view usual_sharded_software = "pytorch-fsdp", usual_software = "megatron-core";
 // Megatron-Core's fused attention and Transformer Engine need Ampere (Dao-AILab/flash-attention README,
-// NVIDIA/TransformerEngine README); the eight carried runs on Volta are of Megatron
-// of 2020 and 2021.
+// NVIDIA/TransformerEngine README); the eight carried runs on Volta are of Megatron of 2020 and 2021.
 inline constexpr std::string_view usual_software_before_ampere = "megatron-2020";
 
 /// The row that stands for it, by the GPU and by whether weights lie in shards.

@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "studies/run/usual_software.h"
-
 namespace stepcast::whatif {
 namespace {
 
@@ -105,7 +103,7 @@ Request pinned(Request request, const Scenario& scenario) {
   pin(FieldId::global_batch, std::to_string(plan.global_batch));
   pin(FieldId::precision, to_text(plan.precision));
   if (!request.profile) request.profile = scenario.profile;
-  if (auto settled = run::with_settled_software(request)) request = std::move(*settled);
+  if (!request.stack) request.stack = scenario.stack;
   return request;
 }
 

@@ -80,6 +80,7 @@ std::string judgement_json(const InferenceJudgement& judgement) {
       json["cases"].back()["ttft_predicted_ms"] = *c.first_predicted_ms;
     }
   }
+  json["lists"] = nlohmann::ordered_json::array();
   for (const auto& [key, row] : error_rows(judgement))
     json["lists"].push_back({{"list", key.first}, {"of", key.second}, {"records", row.errors.size()},
         {"mean", row.mean()}, {"median", row.median()}, {"inside", row.share_inside()}});
@@ -144,7 +145,7 @@ std::string held_out_text(const InferenceJudgement& judgement) {
   if (count == 0) return "";
   return fmt::format(
       "\n{} of {} forecasts are by fits without the record's network; the others' rows are not fitted, or "
-      "on one network alone\n",
+      "on one network alone; times to first tokens, also in rankings, are by the rows as they are\n",
       count, judgement.cases.size());
 }
 

@@ -137,7 +137,7 @@ void add_load(InferenceCase& made, const InferenceRecord& record, const ServedFo
   const std::string split = split_of(record);
   made.version = record.version, made.job = job_of(record);
   made.setting = fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}", record.model, record.gpu, record.engine, record.version,
-      record.weights, record.cache, *record.prompt, *record.output, split);
+      record.weights, record.cache, record.prompt.value_or(0), record.output.value_or(0), split);
   made.output = static_cast<double>(record.output.value_or(0)), made.rate = record.rate;
   if (const auto served = record.measured.find("requests_per_s"); served != record.measured.end())
     made.served = served->second;

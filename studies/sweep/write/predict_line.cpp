@@ -72,7 +72,8 @@ std::string nouns_of(const Arguments& arguments, const Space& space, const std::
   add("--as", arguments.value("--as"));
   if (!scenario && !request.machine && arguments.value("--machine").empty()) add("--machine", default_machine);
   else add_noun("--machine", request.machine, "MACHINE.json");
-  const bool taken = request.stack && is_untold(request.stack->row) && arguments.value("--stack").empty();
+  const bool taken = request.stack && !request.stack->id.empty() && is_untold(request.stack->row) &&
+                     arguments.value("--stack").empty();
   if (!taken) add_noun("--stack", request.stack, "STACK.json");
   add_noun("--profile", request.profile, "PROFILE.json");
   for (const auto& [key, value] : request.said()) {
@@ -93,7 +94,7 @@ PredictLine::PredictLine(const Arguments& arguments, const Space& space, SpacePo
   precision_ = row_of(AxisId::precision).axis.usual(context).front();
   if (auto scenario = typed_scenario(arguments)) said_ = std::move(*scenario);
   const Scenario& any = points.setting(Digits{}).scenario;
-  const bool said = !is_untold(any.stack.row) || !arguments.value("--stack").empty();
+  const bool said = any.stack.id.empty() || !is_untold(any.stack.row) || !arguments.value("--stack").empty();
   for (const bool sharded : {false, true})
     if (!said && named_row_of(any.stack.id) != usual_row(any.machine.row.gpu, sharded))
       software_[sharded ? 1 : 0] = fmt::format(" --stack {}", shell_word(any.stack.id));
