@@ -54,8 +54,9 @@ TEST(JobCommand, FiguresFollowFromEachOther) {
 }
 
 TEST(JobCommand, NoFigureIsANumberThatIsNone) {
-  // A checkpoint of 3,000 years: no interval is right, and the best is the time between failures.
-  const auto ran = testing_program::run_line(std::string(small_run) + "--steps 1000 --storage-write 1B/s");
+  // A checkpoint of 3,000 years: no interval is right, and the best is the time between failures, a month or so. The
+  // job has several of them.
+  const auto ran = testing_program::run_line(std::string(small_run) + "--tokens 15T --storage-write 1B/s");
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, testing::AllOf(HasSubstr("Goodput 0"), testing::Not(HasSubstr("nan")),
                            testing::Not(HasSubstr("checkpoints every forever"))));
