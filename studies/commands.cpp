@@ -13,6 +13,7 @@
 #include "studies/cli/interrupt.h"
 #include "studies/cli/negative_answer.h"
 #include "studies/cli/shown_text.h"
+#include "studies/cli/unwritten.h"
 
 namespace stepcast::studies {
 namespace {
@@ -70,6 +71,8 @@ int run_checked(const std::vector<std::string>& typed, Console& console) {
   } catch (const std::length_error&) {
     return failed(
         console, "the question is too large", "ask for less at once: fewer ranks, micro-batches or configurations");
+  } catch (const Unwritten& problem) {
+    return failed(console, problem.what(), room_for_it);
   } catch (const std::exception& problem) {
     return failed(console, problem.what(),
         "that is a fault of stepcast, not of what it was asked: report it with the command and its files");

@@ -75,6 +75,7 @@ Expected<void> DelimitedTable::take_header(std::vector<std::string> fields, std:
     return fail(fmt::format("{}:{}", where_, line), "numbers where the names of the columns are expected",
         "a header line such as m,n,k,dtype,time_us");
   columns_ = std::move(fields);
+  header_line_ = line;
   for (std::size_t i = 0; i < columns_.size(); ++i)
     if (find(columns_[i]) != i)
       return fail(fmt::format("{}:{}", where_, line), fmt::format("column '{}' stands twice", shown(columns_[i])),
@@ -126,5 +127,7 @@ Expected<double> DelimitedTable::number(std::size_t row, std::size_t column) con
 }
 
 std::string DelimitedTable::where(std::size_t row) const { return fmt::format("{}:{}", where_, rows_[row].line); }
+
+std::string DelimitedTable::header_where() const { return fmt::format("{}:{}", where_, header_line_); }
 
 }  // namespace stepcast::calibrate

@@ -28,6 +28,7 @@ class DelimitedTable {
   /// The file, and with its line: "table.csv:17".
   [[nodiscard]] const std::string& where() const { return where_; }
   [[nodiscard]] std::string where(std::size_t row) const;
+  [[nodiscard]] std::string header_where() const;
 
  private:
   struct Row {
@@ -40,6 +41,7 @@ class DelimitedTable {
   std::string where_;
   std::vector<std::string> columns_;
   std::vector<Row> rows_;
+  std::size_t header_line_ = 0;
   char delimiter_ = ',';
 };
 

@@ -43,6 +43,7 @@ Seconds exact_interval(Seconds between_failures, Seconds save) {
   double x = std::min(std::sqrt(2 * a), 1 - std::exp(-1 - a) / 2);
   constexpr int most_steps = 100;
   for (int step = 0; step < most_steps; ++step) {
+    if (x == 1) break;  // saves so long that no double is nearer to the limit
     const double small = x * x * (0.5 + x * (1.0 / 3 + x * (0.25 + x * (0.2 + x / 6))));
     const double left = x < 1e-3 ? small : -std::log1p(-x) - x;
     const double next = std::clamp(x - (left - a) * (1 - x) / x, x / 2, (1 + x) / 2);

@@ -10,6 +10,8 @@
 
 #include "model/base/quantity_text.h"
 #include "model/base/text.h"
+#include "model/base/whole_number.h"
+#include "studies/cli/plain_size.h"
 
 namespace stepcast::ask {
 namespace {
@@ -71,13 +73,11 @@ const std::string& text_of(const FieldValues& values, std::string_view name) { r
 
 Expected<double> count(const FieldValues& values, std::string_view name) {
   const FieldValue& given = values.find(name)->second;
-  double value = 0;
-  const char* end = given.text.data() + given.text.size();
-  const auto [stop, problem] = std::from_chars(given.text.data(), end, value);
-  if (problem != std::errc{} || stop != end || !(value >= 1) || value > most_counted || value != std::floor(value))
+  const auto value = parsed_number<double>(cli::plain_size(given.text));
+  if (!value || !(*value >= 1) || *value > most_counted || *value != std::floor(*value))
     return fail(given.where, fmt::format("{} '{}' is no count", name, given.text.substr(0, 60)),
-        fmt::format("a whole number from 1 to {:g}", most_counted));
-  return value;
+        fmt::format("a whole number from 1 to {:g}: 8192 or 8k", most_counted));
+  return *value;
 }
 
 /// Several counts at once; the first bad one is the error.
@@ -284,6 +284,19 @@ bool column_names(const QueryField& field, const std::string& header) {
   return false;
 }
 
+/// Fails at the first column that is none of the kind's.
+Expected<void> check_columns(const QueryKind& kind, const std::vector<std::string>& header, const std::string& where) {
+  std::vector<std::string> names;
+  for (const QueryField& field : kind.fields) names.emplace_back(field.name);
+  if (kind.id == collectives.id) names.emplace_back("kind");
+  for (const std::string& column : header) {
+    const bool known = std::ranges::any_of(kind.fields, [&](const auto& field) { return column_names(field, column); });
+    if (known || (kind.id == collectives.id && lower_case(column) == "kind")) continue;
+    return fail(where, fmt::format("unknown column '{:.60}'", column), name_hint(column, names));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<std::string> kernel_kinds() {
@@ -340,6 +353,7 @@ Expected<FieldValues> completed(const QueryKind& kind, FieldValues values, const
 
 Expected<std::map<std::string, std::size_t, std::less<>>> columns_of(
     const QueryKind& kind, const std::vector<std::string>& header, const std::string& where) {
+  TRY(check_columns(kind, header, where));
   std::map<std::string, std::size_t, std::less<>> out;
   for (const QueryField& field : kind.fields) {
     for (std::size_t i = 0; i < header.size(); ++i)

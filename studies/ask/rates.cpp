@@ -77,7 +77,7 @@ Expected<RateQuestion> question(
     const QueryKind& kind, const std::string& id, FieldValues values, const std::string& where) {
   TRY(auto whole, completed(kind, std::move(values), where));
   TRY(auto query, kind.make(whole, id));
-  return RateQuestion{id, query, std::move(whole)};
+  return RateQuestion{id, query, std::move(whole), ""};
 }
 
 std::string flag_of(const QueryField& field) { return fmt::format("--{}", field.name); }
@@ -86,7 +86,7 @@ Expected<std::vector<RateQuestion>> questions_of_table(
     const QueryKind& kind, const std::string& id, const std::string& file) {
   TRY(const auto text, read_text_file(file));
   TRY(const auto table, DelimitedTable::parse(text, file));
-  TRY(const auto columns, columns_of(kind, table.columns(), file));
+  TRY(const auto columns, columns_of(kind, table.columns(), table.header_where()));
   // Collectives may differ from row to row.
   const auto own_kind = kind.id == collective_kind().id ? table.find("kind") : std::nullopt;
   if (own_kind && !id.empty()) return fail(file, fmt::format("a column kind beside the word {}", id), "one of them");
@@ -98,6 +98,7 @@ Expected<std::vector<RateQuestion>> questions_of_table(
       if (const std::string& said = table.text(row, column); !said.empty())
         values[field] = {said, fmt::format("{}: {}", table.where(row), field)};
     TRY(auto asked, question(kind, own_kind ? table.text(row, *own_kind) : id, std::move(values), table.where(row)));
+    asked.row = table.where(row);
     out.push_back(std::move(asked));
   }
   if (out.empty()) return fail(file, "no rows", "a header line, then a row per question");

@@ -42,6 +42,7 @@ struct RateQuestion {
   std::string kind;  ///< as asked: "gemm", "all_reduce"
   Asked query;
   FieldValues said;  ///< echoed in the report, in the order of the kind's fields
+  std::string row;   ///< of a table, "rates.csv:3"; "" where flags ask
 };
 
 /// The question that the flags ask, or those of --csv FILE.

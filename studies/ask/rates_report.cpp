@@ -1,11 +1,11 @@
 #include "studies/ask/rates_report.h"
 
-#include <charconv>
-
 #include <fmt/format.h>
 
 #include "model/base/json_writer.h"
 #include "model/base/quantity_text.h"
+#include "model/base/whole_number.h"
+#include "studies/cli/plain_size.h"
 #include "studies/print/table.h"
 
 namespace stepcast::ask {
@@ -20,13 +20,8 @@ const std::string& said(const RateQuestion& question, const QueryField& field) {
 
 /// As a number where it is one.
 void write_said(JsonWriter& json, std::string_view key, const std::string& text) {
-  double value = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (problem == std::errc{} && end == text.data() + text.size()) {
-    json.field(key, value);
-  } else {
-    json.field(key, text);
-  }
+  if (const auto value = parsed_number<double>(cli::plain_size(text))) json.field(key, *value);
+  else json.field(key, text);
 }
 
 std::string key_of(const QueryField& field) {
@@ -101,6 +96,12 @@ std::string many_text(const RateReport& report) {
       report.source.machine.gpu.name, table.text("  "));
 }
 
+/// The error with the row of a table that it is of.
+Error in_row(const std::string& row, Error error) {
+  if (!row.empty() && !error.where.starts_with(row)) error.where = fmt::format("{}: {}", row, error.where);
+  return error;
+}
+
 }  // namespace
 
 std::string rates_text(const RateReport& report, const Console& console) {
@@ -138,8 +139,9 @@ Expected<void> answer_rates(const QueryKind& kind, const std::string& id, const 
   TRY(const auto questions, rate_questions(kind, id, arguments));
   std::vector<RateAnswer> answers;
   for (const RateQuestion& asked : questions) {
-    TRY(auto found, answer(source, asked));
-    answers.push_back(std::move(found));
+    auto found = answer(source, asked);
+    if (!found) return tl::unexpected(in_row(asked.row, found.error()));
+    answers.push_back(std::move(*found));
   }
   const RateReport report{kind, id, source, questions, answers, arguments.has("--csv")};
   console.out << (arguments.has("--json") ? rates_json(report) : rates_text(report, console));

@@ -15,6 +15,27 @@ bool takes_words_behind(std::span<const Flag> flags, const std::string& word) {
 
 bool looks_like_flag(const std::string& word) { return word.size() > 1 && word[0] == '-' && word != "--"; }
 
+/// What other programs call a flag, and what says the same here.
+struct OtherName {
+  std::string_view name, flag, hint;
+};
+constexpr OtherName other_names[] = {{"--mbs", "--micro-batch", "--micro-batch"},
+    {"--micro-batch-size", "--micro-batch", "--micro-batch"}, {"--gbs", "--global-batch", "--global-batch"},
+    {"--batch", "--global-batch", "--global-batch"}, {"--batch-size", "--global-batch", "--global-batch"},
+    {"--global-batch-size", "--global-batch", "--global-batch"}, {"--fsdp", "--zero", "--zero 3"},
+    {"--vpp", "--chunks", "--chunks"}, {"--mixed-precision", "--precision", "--precision"}};
+
+/// By meaning, else by letters.
+std::string unknown_flag_hint(std::span<const Flag> flags, const std::string& name) {
+  if (flags.empty()) return "it takes none";
+  const auto* other = std::ranges::find(other_names, name, &OtherName::name);
+  if (other != std::end(other_names) && find_flag(flags, other->flag) != nullptr)
+    return fmt::format("did you mean '{}'?", other->hint);
+  std::vector<std::string> names;
+  for (const Flag& one : flags) names.emplace_back(one.name);
+  return name_hint(name, names);
+}
+
 /// Words and flags apart, whichever alias of a flag was typed.
 Expected<Arguments> taken_apart(std::span<const Flag> flags, const std::vector<std::string>& typed) {
   Arguments arguments;
@@ -27,11 +48,7 @@ Expected<Arguments> taken_apart(std::span<const Flag> flags, const std::vector<s
     const std::size_t equals = typed[i].find('=');
     const std::string name = typed[i].substr(0, equals);
     const Flag* flag = find_flag(flags, name);
-    if (flag == nullptr) {
-      std::vector<std::string> names;
-      for (const Flag& one : flags) names.emplace_back(one.name);
-      return fail(name.substr(0, 60), "unknown flag", names.empty() ? "it takes none" : name_hint(name, names));
-    }
+    if (flag == nullptr) return fail(name.substr(0, 60), "unknown flag", unknown_flag_hint(flags, name));
     const std::string own(flag->name);
     if (flag->kind == FlagKind::toggle) {
       if (equals != std::string::npos) return fail(name, "takes no value", fmt::format("{}: {}", name, flag->doc));

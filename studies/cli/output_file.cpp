@@ -8,13 +8,13 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <stdexcept>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "model/base/comma_list.h"
 #include "studies/cli/shown_text.h"
+#include "studies/cli/unwritten.h"
 
 namespace stepcast::cli {
 namespace {
@@ -151,7 +151,7 @@ Expected<void> OutputFile::put_in_place() {
 }
 
 void OutputFile::finish(const std::string& text) {
-  if (const auto written = write(text); !written) throw std::runtime_error(to_text(written.error()));
+  if (const auto written = write(text); !written) throw Unwritten(to_text(written.error()));
 }
 
 Expected<void> check_apart(const Arguments& arguments, std::initializer_list<const char*> flags) {

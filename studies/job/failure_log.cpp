@@ -68,7 +68,8 @@ Expected<std::vector<LoggedFailure>> read_failure_log(
     const std::string& text, const std::string& where, std::int64_t now) {
   std::vector<LoggedFailure> log;
   std::size_t line = 0, before = 0;
-  for (std::size_t begin = 0; begin < text.size();) {
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+  for (std::size_t begin = text.starts_with(byte_order_mark) ? byte_order_mark.size() : 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
     const std::string_view words = stripped(std::string_view(text).substr(begin, end - begin));
     begin = end + 1;

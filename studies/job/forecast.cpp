@@ -125,6 +125,9 @@ void add_notes(const JobWishes& wishes, JobForecast& job) {
   if (spread.lives > 0 && (whole < spread.chance_wall_s.p10 || whole > spread.chance_wall_s.p90))
     job.notes.push_back(
         fmt::format("the mean time lies outside of what chance alone gives to 80 % of lives{}", why_outside(job)));
+  if (job.never.empty() && spread.lives == 0)
+    job.notes.push_back(fmt::format("no lives are drawn, and no intervals given, of a job with a goodput below {}",
+        format_percent(least_drawn_goodput)));
   warn_of_repairs(wishes, job);
   if (job.settings.life.saves.interval < job.base.step)
     job.warnings.push_back(fmt::format("checkpoints every {} are less than a step of {} apart",

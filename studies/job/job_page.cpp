@@ -26,7 +26,8 @@ std::string figure(const std::string& value, const std::string& what) {
 
 std::string figures(const JobForecast& job) {
   const sim::LifeTimes& life = job.expected;
-  const auto range = [](const Percentiles& one, auto text) {
+  const auto range = [&](const Percentiles& one, auto text) {
+    if (job.spread.lives == 0) return std::string("no lives drawn");
     return fmt::format("{} to {}", text(one.p10), text(one.p90));
   };
   const auto days = [](double seconds) { return duration_text(Seconds(seconds)); };

@@ -7,7 +7,9 @@
 namespace stepcast::job {
 namespace {
 
-void write_range(JsonWriter& json, const char* key, const Percentiles& range) {
+/// null where no lives were drawn.
+void write_range(JsonWriter& json, const char* key, const JobSpread& spread, const Percentiles& range) {
+  if (spread.lives == 0) return json.null_field(key);
   json.field(key, std::vector<double>{range.p10, range.p50, range.p90});
 }
 
@@ -23,16 +25,18 @@ void write_figures(JsonWriter& json, const JobForecast& job, const JobWishes& wi
   json.base_field("time_to_train_s", life.whole());
   json.field("failures", life.failures);
   json.open("percentiles_10_50_90");
-  write_range(json, "time_to_train_s", job.spread.wall_s);
-  write_range(json, "goodput", job.spread.goodput);
-  write_range(json, "failures", job.spread.failures);
+  write_range(json, "time_to_train_s", job.spread, job.spread.wall_s);
+  write_range(json, "goodput", job.spread, job.spread.goodput);
+  write_range(json, "failures", job.spread, job.spread.failures);
   json.close();
   json.open("percentiles_10_50_90_by_chance");
-  write_range(json, "time_to_train_s", job.spread.chance_wall_s);
-  write_range(json, "goodput", job.spread.chance_goodput);
-  write_range(json, "failures", job.spread.chance_failures);
+  write_range(json, "time_to_train_s", job.spread, job.spread.chance_wall_s);
+  write_range(json, "goodput", job.spread, job.spread.chance_goodput);
+  write_range(json, "failures", job.spread, job.spread.chance_failures);
   json.close();
-  json.fields("lives", job.spread.lives, "seed", wishes.seed, "goodput_of_lives", job.spread.mean_goodput);
+  json.fields("lives", job.spread.lives, "seed", wishes.seed);
+  if (job.spread.lives > 0) json.field("goodput_of_lives", job.spread.mean_goodput);
+  else json.null_field("goodput_of_lives");
   json.open("time");
   json.base_fields("useful_s", life.useful, "checkpoints_s", life.saving, "lost_s", life.lost, "detection_s",
       life.detecting, "restarts_s", life.restarting, "waiting_s", life.waiting, "planned_s", life.planned);

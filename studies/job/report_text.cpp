@@ -16,7 +16,9 @@
 namespace stepcast::job {
 namespace {
 
-std::string range_text(const Percentiles& range, std::string (*text)(double)) {
+/// "-" where no lives were drawn.
+template <typename Text> std::string range_text(const JobSpread& spread, const Percentiles& range, const Text& text) {
+  if (spread.lives == 0) return "-";
   return fmt::format("{} to {}", text(range.p10), text(range.p90));
 }
 std::string seconds_text(double seconds) { return duration_text(Seconds(seconds)); }
@@ -40,23 +42,22 @@ std::string head_table(const JobForecast& job, const JobWishes& wishes) {
   Table table({{""}, {"", Align::right}, {"10th to 90th percentile"}, {"by chance alone"}});
   const JobSpread& spread = job.spread;
   const sim::LifeTimes& life = job.expected;
-  table.add({"Time to train", duration_text(life.whole()), range_text(spread.wall_s, seconds_text),
-      range_text(spread.chance_wall_s, seconds_text)});
-  table.add({"Goodput", format_percent(life.goodput()), range_text(spread.goodput, format_percent),
-      range_text(spread.chance_goodput, format_percent)});
-  table.add({"Failures", counted_text(life.failures), range_text(spread.failures, counted_text),
-      range_text(spread.chance_failures, counted_text)});
+  table.add({"Time to train", duration_text(life.whole()), range_text(spread, spread.wall_s, seconds_text),
+      range_text(spread, spread.chance_wall_s, seconds_text)});
+  table.add({"Goodput", format_percent(life.goodput()), range_text(spread, spread.goodput, format_percent),
+      range_text(spread, spread.chance_goodput, format_percent)});
+  table.add({"Failures", counted_text(life.failures), range_text(spread, spread.failures, counted_text),
+      range_text(spread, spread.chance_failures, counted_text)});
   const double kwh = job.energy_j() / kwh_j, per_kwh = kwh / life.whole().value();
   const auto kwh_text = [](double value) { return fmt::format("{} MWh", grouped_digits(std::round(value / 1e3))); };
   if (job.watts > 0)
     table.add({"Energy", kwh_text(kwh),
-        fmt::format("{} to {}", kwh_text(per_kwh * spread.wall_s.p10), kwh_text(per_kwh * spread.wall_s.p90)), ""});
+        range_text(spread, spread.wall_s, [&](double wall) { return kwh_text(per_kwh * wall); }), ""});
   const double hours = job.paid_gpus() / hour_s;
   if (wishes.gpu_hour_price || wishes.kwh_price) {
     const double price = hours * wishes.gpu_hour_price.value_or(0) + per_kwh * wishes.kwh_price.value_or(0);
     const auto money = [&](double wall) { return grouped_digits(std::round(price * wall)); };
-    table.add({"Cost", money(life.whole().value()),
-        fmt::format("{} to {}", money(spread.wall_s.p10), money(spread.wall_s.p90)), ""});
+    table.add({"Cost", money(life.whole().value()), range_text(spread, spread.wall_s, money), ""});
   }
   return table.text("");
 }

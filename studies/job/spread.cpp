@@ -85,9 +85,8 @@ Percentiles percentiles_of(const std::vector<double>& values) {
 
 JobSpread job_spread(const JobSettings& settings, const JobWishes& wishes, const StepSpread& step) {
   JobSpread spread;
-  constexpr double least = 0.01;
   const sim::LifeTimes expected = sim::expected_life(settings.life);
-  if (!(expected.goodput() >= least)) return spread;
+  if (!(expected.goodput() >= least_drawn_goodput)) return spread;
   const Seconds most = expected.whole() * most_over;
   LifeFigures chance, all;
   double useful = 0, whole = 0;

@@ -22,8 +22,11 @@ struct JobSpread {
   double mean_goodput = 0;  ///< of the lives of chance alone: against the closed form
 };
 
+/// Below it failures are so many that lives would take too long to draw.
+inline constexpr double least_drawn_goodput = 0.01;
+
 /// Rates and the step are drawn of log-normal laws through their percentiles; restarts and storage where nobody said
-/// them. A job that gets nothing done has no lives: all zero.
+/// them. A job that gets hardly anything done has no lives: all zero.
 JobSpread job_spread(const JobSettings& settings, const JobWishes& wishes, const StepSpread& step);
 
 }  // namespace stepcast::job

@@ -10,6 +10,7 @@
 #include "model/base/contains.h"
 #include "model/base/whole_number.h"
 #include "sim/schedule/schedule_table.h"
+#include "studies/cli/plain_size.h"
 
 namespace stepcast::run {
 namespace {
@@ -321,12 +322,7 @@ const RunField* find_flag_field(std::string_view flag) { return find_row_by<&Run
 std::string flag_of(FieldId id) { return std::string(field(id).flag); }
 
 std::string with_plain_size(const RunField& field, const std::string& text) {
-  if (!field.type.in_tokens || text.size() < 2 || text.size() > 12) return text;
-  const char letter = text.back();
-  const std::int64_t unit = letter == 'k' || letter == 'K' ? 1 << 10 : letter == 'm' || letter == 'M' ? 1 << 20 : 0;
-  const std::string digits = text.substr(0, text.size() - 1);
-  if (unit == 0 || digits.find_first_not_of("0123456789") != std::string::npos) return text;
-  return std::to_string(unit * std::stoll(digits));
+  return field.type.in_tokens ? cli::plain_size(text) : text;
 }
 
 Expected<void> check_field(const RunField& field, const std::string& said, const std::string& where) {

@@ -34,6 +34,10 @@ TEST(Interval, ExactIsWhereLambertsEquationHolds) {
   }
 }
 
+TEST(Interval, ExactIsTheTimeBetweenFailuresWhereSavesAreMuchLonger) {
+  for (const double save : {1e4, 1e5, 1e8, 1e15}) EXPECT_NEAR(law_named("exact", 1000, save, 0), 1000, 0.1) << save;
+}
+
 TEST(Interval, NoOtherIntervalHasAHigherGoodput) {
   for (const double between : {100.0, 3600.0, 1e5})
     for (const double save : {0.01, 1.0, 50.0})

@@ -97,6 +97,24 @@ TEST(CollectiveCommand, rows_say_their_kind_and_a_word_beside_the_column_is_refu
   EXPECT_NE(both.err.find("a column kind beside the word all_gather"), std::string::npos) << both.err;
 }
 
+TEST(CollectiveCommand, columns_and_rows_of_a_table_that_are_wrong_are_named) {
+  const std::string path = testing_program::own_path("wrong_collectives.csv");
+  const auto error_of = [&](const std::string& text) {
+    std::ofstream(path) << text;
+    const auto run = testing_program::run_line({"collective", "--csv", path});
+    EXPECT_EQ(run.code, 2) << text;
+    return run.err;
+  };
+  const auto has = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  const std::string column = error_of("kind,bytes,gpus,node\nall_reduce,64 MiB,16,2\n");
+  has(column, "wrong_collectives.csv:1: unknown column 'node'");
+  has(column, "did you mean 'nodes'?");
+  has(error_of("kind,bytes,gpus\nall_reduce,64 MiB,8\nall_reduce,64 MiB,2000\n"),
+      "wrong_collectives.csv:3: dgx-h100: ");
+}
+
 nlohmann::json exchange_answer(const std::string& question) {
   const auto run = testing_program::run_line("collective " + question + " --json");
   EXPECT_EQ(run.code, 0) << question << "\n" << run.err;

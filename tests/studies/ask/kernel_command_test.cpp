@@ -260,6 +260,13 @@ TEST(KernelCommand, WrongKindsAndFlags) {
   refused("attention --seq 4096", "heads is missing");
 }
 
+TEST(KernelCommand, SizesMayHaveABinarySuffix) {
+  EXPECT_DOUBLE_EQ(time_of("gemm --m 8k --n 4K --k 4096"), time_of("gemm --m 8192 --n 4096 --k 4096"));
+  EXPECT_DOUBLE_EQ(time_of("attention --seq 8k --heads 32"), time_of("attention --seq 8192 --heads 32"));
+  for (const char* m : {"k", "1.5k", "8kk", "8 k", "0k"})
+    refused(fmt::format("gemm --n 1 --k 1 --m \"{}\"", m), "is no count");
+}
+
 TEST(KernelCommand, WrongValues) {
   const std::string gemm = "gemm --m 1 --n 1 --k 1 ";
   for (const char* m : {"0", "-1", "1.5", "1e13", "nan", "inf", "x", "1x", "0x10"})
@@ -287,6 +294,8 @@ TEST(KernelCommand, WrongTables) {
   table_refused("m,n,k\n1,2,3\n1,x,3\n", "wrong.csv:3");
   table_refused("m,n,k\n1,2\n", "wrong.csv:2");
   table_refused("m,n,k,dtype\n1,2,3,bf17\n", "wrong.csv:2");
+  table_refused("# shapes\nm,n,k,dtpye\n1,2,3,fp8\n", "wrong.csv:2: unknown column 'dtpye'\n  did you mean 'dtype'?");
+  table_refused("m,n,k,dtype\n1,2,3,bf16\n1,2,3,nvfp4\n", "wrong.csv:3: ");
   table_refused("m,n,k,dtype\n1,2,3,nvfp4\n", "no law for nvfp4 products");
   refused("gemm --csv " + testing_program::own_path("stepcast_absent.csv"), "cannot be read");
   refused("gemm --m 4 --csv " + kernel_table("m,n,k\n1,2,3\n", "wrong.csv"), "does not go with --csv");

@@ -33,6 +33,22 @@ TEST(Arguments, ValuesOfAFlagThatRepeatsStayAsTyped) {
   EXPECT_THAT(arguments->values("--tp"), testing::IsEmpty());
 }
 
+TEST(Arguments, AFlagOfOtherProgramsSuggestsTheOneThatMeansTheSame) {
+  const std::pair<const char*, const char*> others[] = {{"--mbs", "--micro-batch"}, {"--gbs", "--global-batch"},
+      {"--batch", "--global-batch"}, {"--fsdp", "--zero 3"}, {"--vpp", "--chunks"},
+      {"--mixed-precision", "--precision"}};
+  for (const auto& [theirs, ours] : others) {
+    const auto arguments = typed({"llama3-70b", theirs, "8"});
+    ASSERT_FALSE(arguments) << theirs;
+    EXPECT_EQ(arguments.error().hint, std::string("did you mean '") + ours + "'?");
+  }
+  // A command without such a flag goes by letters.
+  constexpr Flag flags[] = {{.name = "--bath", .key = "", .value = "N", .group = "", .doc = ""}};
+  const auto by_letters = parse_arguments(flags, 0, 0, "", {"--batch", "8"});
+  ASSERT_FALSE(by_letters);
+  EXPECT_EQ(by_letters.error().hint, "did you mean '--bath'?");
+}
+
 TEST(Arguments, UnknownFlagSuggestsTheNearest) {
   const auto arguments = typed({"llama3-70b", "--global-bach", "64"});
   ASSERT_FALSE(arguments);

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "model/base/namespaces.h"
+#include "studies/cli/unwritten.h"
 
 namespace stepcast::cli {
 namespace {
@@ -140,6 +141,7 @@ TEST_F(OutputFiles, DevicesAreWrittenDirectly) {
   auto full = OutputFile::open({"/dev/full", "-o", is_plan, {}, false});
   ASSERT_TRUE(full);
   EXPECT_THAT(to_text(full->write("plan:").error()), HasSubstr("could not be written"));
+  EXPECT_THROW(full->finish("plan:"), Unwritten);  // no fault of the program
 }
 
 TEST_F(OutputFiles, TextsAreCleanedAndBinaryFilesAreNot) {

@@ -29,6 +29,14 @@ TEST(FailureLog, TimesAreUtc) {
   EXPECT_EQ(log->at(1).failed_at, march_2026 + 129'600);
 }
 
+TEST(FailureLog, AByteOrderMarkIsNoPartOfTheHeader) {
+  const auto log = read_failure_log("\xEF\xBB\xBF"
+                                    "failed_at,back_at\n2026-03-01T00:10,2026-03-01T00:20\n",
+      "log.csv", march_2026 + 86'400);
+  ASSERT_TRUE(log) << to_text(log.error());
+  EXPECT_EQ(log->at(0).failed_at, march_2026 + 600);
+}
+
 TEST(FailureLog, RatesAndTimeDown) {
   const auto log = read_lines(
       "2026-03-01T00:00,2026-03-01T00:10\n2026-03-02T00:00,2026-03-02T00:20\n2026-03-03T00:00,2026-03-03T00:30\n");

@@ -53,6 +53,28 @@ TEST(JobCommand, FiguresFollowFromEachOther) {
   EXPECT_NEAR(json.at("energy_j"), 64 * 700 * json.at("time_to_train_s").get<double>(), 1e3);
 }
 
+TEST(JobCommand, NoFigureIsANumberThatIsNone) {
+  // A checkpoint of 3,000 years: no interval is right, and the best is the time between failures, a month or so. The
+  // job has several of them.
+  const auto ran = testing_program::run_line(std::string(small_run) + "--tokens 15T --storage-write 1B/s");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, testing::AllOf(HasSubstr("Goodput 0"), testing::Not(HasSubstr("nan")),
+                           testing::Not(HasSubstr("checkpoints every forever"))));
+}
+
+TEST(JobCommand, WithoutLivesThereAreNoIntervals) {
+  // 100 failures a day of each node leave a goodput between 0.1 and 1 %.
+  const std::string hardly = "--global-batch 256 --pp 4 --tokens 1T --elastic --failure-rate 100";
+  const std::string words = "job llama3-8b --machine dgx-h100 --gpus 64 " + hardly;
+  const auto ran = testing_program::run_line(words);
+  EXPECT_THAT(ran.out, testing::Not(HasSubstr("0 ns to 0 ns")));
+  EXPECT_THAT(ran.out, HasSubstr("no lives are drawn"));
+  const auto json = shown(words);
+  EXPECT_EQ(json.at("lives"), 0);
+  EXPECT_TRUE(json.at("percentiles_10_50_90").at("goodput").is_null());
+  EXPECT_TRUE(json.at("goodput_of_lives").is_null());
+}
+
 TEST(JobCommand, AJobOfLessThanAnIntervalWritesNoCheckpoint) {
   // An hour or so of work, and 3,600 GB at 1 GB/s: a checkpoint would take another one. A failure comes each month.
   const auto json = shown(std::string(small_run) +

@@ -1,0 +1,16 @@
+#include "studies/cli/plain_size.h"
+
+#include <cstdint>
+
+namespace stepcast::cli {
+
+std::string plain_size(const std::string& text) {
+  if (text.size() < 2 || text.size() > 12) return text;
+  const char letter = text.back();
+  const std::int64_t unit = letter == 'k' || letter == 'K' ? 1 << 10 : letter == 'm' || letter == 'M' ? 1 << 20 : 0;
+  const std::string digits = text.substr(0, text.size() - 1);
+  if (unit == 0 || digits.find_first_not_of("0123456789") != std::string::npos) return text;
+  return std::to_string(unit * std::stoll(digits));
+}
+
+}  // namespace stepcast::cli
