@@ -284,15 +284,28 @@ bool column_names(const QueryField& field, const std::string& header) {
   return false;
 }
 
-/// Fails at the first column that is none of the kind's.
+/// Two letters in another order, or one more or less at an end: "dtpye" of dtype, "node" of nodes.
+bool is_slip(std::string column, std::string name) {
+  if (column.size() < 3 || name.size() < 3) return false;
+  if (column.starts_with(name) || name.starts_with(column))
+    return std::max(column.size(), name.size()) - std::min(column.size(), name.size()) == 1;
+  std::ranges::sort(column), std::ranges::sort(name);
+  return column == name;
+}
+
+/// Fails at the first column that is nearly a field's name, where no column is that field: it is a slip. Others say
+/// what the table's owner wants.
 Expected<void> check_columns(const QueryKind& kind, const std::vector<std::string>& header, const std::string& where) {
-  std::vector<std::string> names;
-  for (const QueryField& field : kind.fields) names.emplace_back(field.name);
-  if (kind.id == collectives.id) names.emplace_back("kind");
+  std::vector<std::string> missing;
+  for (const QueryField& field : kind.fields)
+    if (std::ranges::none_of(header, [&](const std::string& column) { return column_names(field, column); }))
+      missing.emplace_back(field.name);
   for (const std::string& column : header) {
     const bool known = std::ranges::any_of(kind.fields, [&](const auto& field) { return column_names(field, column); });
-    if (known || (kind.id == collectives.id && lower_case(column) == "kind")) continue;
-    return fail(where, fmt::format("unknown column '{:.60}'", column), name_hint(column, names));
+    const auto near =
+        std::ranges::find_if(missing, [&](const auto& name) { return is_slip(lower_case(column), name); });
+    if (!known && near != missing.end())
+      return fail(where, fmt::format("unknown column '{:.60}'", column), fmt::format("did you mean '{}'?", *near));
   }
   return {};
 }

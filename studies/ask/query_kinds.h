@@ -55,8 +55,8 @@ Expected<CollectiveKind> parse_collective_kind(const std::string& name, const st
 /// Fills what was not said; fails on what is missing, naming the field, its column names and `where` it was looked for.
 Expected<FieldValues> completed(const QueryKind& kind, FieldValues values, const std::string& where);
 
-/// The column of a table for each field; fails where a needed one is missing, and at a column that no field knows: it
-/// may be a field's name misspelled. Tables of collectives may have a column kind besides.
+/// The column of a table for each field; fails where a needed one is missing, and at a column that is nearly
+/// the name of a field without one. Other columns that no field knows are ignored.
 Expected<std::map<std::string, std::size_t, std::less<>>> columns_of(
     const QueryKind& kind, const std::vector<std::string>& header, const std::string& where);
 
