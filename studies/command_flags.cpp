@@ -171,7 +171,11 @@ std::span<const Flag> show_flags() {
 }
 std::span<const Flag> list_flags() { return of_list; }
 std::span<const Flag> explain_flags() {
-  static const std::vector<Flag> flags = study_flags({only_json[0]});
+  Flag launch = *find_flag(launch::run_flags(), "--launch");
+  launch.doc =
+      "script, command line (behind --) or configuration of a training, by whichever of these, or of a serving "
+      "engine; FILE:12 is the engine of line 12";
+  static const std::vector<Flag> flags = study_flags({only_json[0], launch});
   return flags;
 }
 std::span<const Flag> merge_flags() { return of_merge; }

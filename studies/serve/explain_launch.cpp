@@ -144,7 +144,8 @@ Expected<void> explain_command(const Arguments& arguments, Console& console) {
     for (const auto& [name, value] : arguments.flags)
       if (find_flag(serve_flags(), name) != nullptr && find_flag(launch::run_flags(), name) == nullptr &&
           name != "--json")
-        return fail(name, "belongs to a launch of a serving engine, and none is given", "--launch run.sh");
+        return fail(name, "belongs to a launch of a serving engine, and none is given",
+            arguments.has("--launch") ? "without it: what --launch names starts none" : "--launch run.sh");
     return notation::explain_command(arguments, console);
   }
   TRY(const auto explained, explain_engine_launch(arguments));

@@ -105,11 +105,12 @@ TEST(EmitCommand, AScriptReadsBackAsTheRunThatItWasWrittenFor) {
       "gpt3-175b --gpus 128 --tp 8 --pp 8 --order tp-cp-pp-dp --sp off --global-batch 64 --dp-overlap off",
       "llama4-maverick --gpus 128 --tp 4 --pp 2 --ep 16 --global-batch 256"};
   for (const std::string& row : rows) {
-    const Ran emitted = run_line("predict " + row + " --machine dgx-h100 --emit megatron");
+    const std::string on = " --machine dgx-h100 --stack megatron-core";
+    const Ran emitted = run_line("predict " + row + on + " --emit megatron");
     ASSERT_EQ(emitted.code, 0) << row << "\n" << emitted.err;
     EXPECT_THAT(emitted.err, IsEmpty()) << row;
     const std::string script = emit_file("run.sh", emitted.out);
-    const json there = emitted_program(run_line("predict " + row + " --machine dgx-h100 --print-scenario"));
+    const json there = emitted_program(run_line("predict " + row + on + " --print-scenario"));
     const json back =
         emitted_program(run_line("predict --megatron " + script + " --machine dgx-h100 --print-scenario"));
     EXPECT_EQ(back, there) << row << "\n" << emitted.out;

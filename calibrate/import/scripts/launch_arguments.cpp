@@ -293,7 +293,8 @@ class LaunchReader {
       out_.unknown.push_back(given.name + "=" + given.value);
   }
 
-  /// "--run_name lr=1e-5": the word behind an option is its value, unless the launch has overrides that stand alone.
+  /// "--run_name lr=1e-5": the word behind an option is its value, unless the launch has overrides that stand alone:
+  /// the reader does not know yet which program takes overrides.
   [[nodiscard]] bool has_overrides() const {
     for (std::size_t at = at_; at < words_.size(); ++at) {
       const std::string& before = at > 0 ? words_[at - 1].text : "";

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/contains.h"
 #include "model/base/text.h"
 #include "studies/launch/dialects/settle_dialect.h"
 
@@ -62,10 +63,10 @@ Expected<void> settle_torchtune(DialectWords& words) {
   TRY(check_recipe(words));
   GivenArgument* model = words.last("model._component_");
   const std::string config = words.value("config");
-  if (model == nullptr && config.ends_with(".yaml"))
+  if (!config.empty() && contains(words.launch.unread, config))
     return fail(words.launch.where, fmt::format("{:.80} is not beside the launch, and it says what is trained", config),
         "the file beside it, or --files-from FOLDER that has it");
-  if (model == nullptr && !config.empty())
+  if (!config.empty() && !config.ends_with(".yaml") && !config.ends_with(".yml"))
     return fail(words.launch.where, fmt::format("torchtune's own configuration {:.60} is not read", config),
         fmt::format(
             "a copy of it (tune cp {:.60} FILE) as --torchtune FILE, with what the command changes behind --", config));

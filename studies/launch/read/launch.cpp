@@ -296,7 +296,10 @@ Expected<Launch> launch_of_python(
   LaunchSource others = source;
   if (others.flag != nullptr && others.flag->usual.empty()) others.flag = find_launch_flag("--nemo");
   TRY(auto launch, open_python_launch(text, where, others.words, source.defined));
-  return finish_launch(std::move(launch), nullptr, others, folders);
+  TRY(auto finished, finish_launch(std::move(launch), nullptr, others, folders));
+  if (others.flag != source.flag)
+    finished.notes.push_back(fmt::format("by its program or names a launch of {}", finished.framework->name));
+  return finished;
 }
 
 /// Scripts that a script reads into itself lie in the folders that it may open.

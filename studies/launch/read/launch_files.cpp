@@ -154,6 +154,9 @@ Expected<void> take_beside(Launch& launch, const std::string& path, const std::s
 void note_missing(Launch& launch, const LaunchLine* line, const std::string& name) {
   launch.unread.push_back(name);
   if (line == nullptr || line->launcher != "accelerate" || launch.told.contains(FieldId::zero)) return;
+  for (const char* told : {"use_deepspeed", "use_fsdp", "use_megatron_lm", "zero_stage", "deepspeed_config_file"})
+    if (last_value(line->launcher_given, told) != nullptr) return;
+  if (launch.find("deepspeed") != nullptr) return;
   const std::string* split = last_value(line->launcher_given, "config_file");
   if (split != nullptr && *split == name)
     launch.unfollowed.push_back(fmt::format(

@@ -156,14 +156,25 @@ Expected<LaunchedRun> read_launched_run(
 
 namespace {
 
-/// Megatron-LM's checkpointing.py puts the checkpoint's arguments over those of the command.
+/// Megatron-LM's checkpointing.py, load_args_from_checkpoint: some arguments are those of the checkpoint whatever the
+/// launch says, and the rest are where it says nothing.
 Expected<void> check_checkpoint(const Launch& launch, const LaunchHints& hints, std::vector<std::string>& warnings) {
-  const GivenArgument* given = launch.find("use_checkpoint_args");
-  if (given == nullptr || is_off(given->value) || hints.network || !hints.must_agree) return {};
-  std::string text = "the network's sizes come from a checkpoint, over those of the launch, and it is not here";
+  const auto on = [&](std::string_view name) {
+    const GivenArgument* given = launch.find(name);
+    return given != nullptr && !is_off(given->value) ? given : nullptr;
+  };
+  const GivenArgument* sizes = on("use_checkpoint_args");
+  if (sizes == nullptr || !hints.must_agree) return {};
+  const GivenArgument* split = on("use_mp_args_from_checkpoint_args");
+  const bool untold = split != nullptr && !(hints.told.contains(FieldId::tp) && hints.told.contains(FieldId::pp));
+  if (hints.network && !untold) return {};
+  std::string text = hints.network ? "the split comes from a checkpoint, which is not here"
+                                   : "groups of queries, the kind of the MLP, experts and what the launch leaves open "
+                                     "come from a checkpoint, which is not here";
   if (hints.lenient) return warnings.push_back(std::move(text)), Expected<void>{};
-  return fail(place_of(launch, *given), std::move(text),
-      "the network in front: llama2-70b, or its config.json; or --lenient for the sizes that the launch tells");
+  return fail(place_of(launch, hints.network ? *split : *sizes), std::move(text),
+      hints.network ? "--tp and --pp, with --chunks and --ep where there are such; or --lenient for those of the launch"
+                    : "the network in front: llama2-70b, or its config.json; or --lenient for what the launch tells");
 }
 
 }  // namespace

@@ -53,7 +53,8 @@ TEST(GateCommand, TooFewRunsAreUndecidedAndSayHowMany) {
 /// The forecast is some 3.2 s: twice as long is slower, and half of the MFU.
 TEST(GateCommand, AgainstForecastAndMfu) {
   const GateFolder folder;
-  const std::string forecast = R"("forecast": "predict llama3-8b --gpus 8 --zero 3 --global-batch 32", )";
+  const std::string forecast =
+      R"("forecast": "predict llama3-8b --gpus 8 --zero 3 --global-batch 32 --stack megatron-core", )";
   const std::string must = R"({ "forecast": { "within": "20 %" }, "mfu": { "at_least": "40 %" } })";
   const Json fine = Json::parse(checked(folder, one_case(ten_runs(3.3), must, forecast), "--json").out);
   EXPECT_EQ(fine.at("cases_equal"), 1) << fine.dump(1);

@@ -101,8 +101,8 @@ TEST_F(StrangersLaunch, SizesOfACheckpointAreAskedFor) {
   const std::string run =
       "torchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py" + sizes + " --load c --use-checkpoint-args\n";
   const Ran ran = predict("--megatron", run);
-  EXPECT_EQ(ran.code, 1);
-  EXPECT_THAT(ran.err, HasSubstr("come from a checkpoint"));
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("come from a checkpoint, which is not here"));
   EXPECT_THAT(ran.err, HasSubstr("the network in front"));
   EXPECT_EQ(predict("--megatron", run, "--lenient").code, 0);
 }
@@ -116,17 +116,23 @@ TEST_F(StrangersLaunch, RecipesOfTorchtuneAreStartedByTuneRun) {
   const Ran ran = predict("--launch", run + "own.yaml batch_size=1\n");
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("dp 16"));
-  EXPECT_THAT(ran.out, HasSubstr("4 micro-batches of 1 x 2048"));
+  EXPECT_THAT(ran.out, HasSubstr("4 x 16 sequences of 2048 per step; micro-batch 1"));
   EXPECT_THAT(predict("--launch", run + "llama3_1/8B_full\n").err, HasSubstr("tune cp llama3_1/8B_full"));
-  EXPECT_THAT(predict("--launch", run + "other.yaml\n").err, HasSubstr("other.yaml is not beside the launch"));
+  const std::string model = " model._component_=torchtune.models.llama3_1.llama3_1_8b batch_size=1\n";
+  EXPECT_THAT(predict("--launch", run + "llama3_1/8B_full" + model).err, HasSubstr("tune cp llama3_1/8B_full"));
+  EXPECT_THAT(predict("--launch", run + "other.yaml" + model).err, HasSubstr("other.yaml is not beside the launch"));
 }
 
 TEST_F(StrangersLaunch, AMissingFileOfAccelerateIsAskedFor) {
-  const std::string run = "accelerate launch --config_file zero3.yaml train.py --model_name_or_path "
-                          "meta-llama/Llama-3.1-8B --per_device_train_batch_size 2 --max_seq_length 2048 --bf16 true\n";
-  const Ran ran = predict("--launch", run, "--gpus 8");
-  EXPECT_EQ(ran.code, 1);
-  EXPECT_THAT(ran.err, HasSubstr("tells accelerate how to split the run"));
+  const auto said = [&](const std::string& split) {
+    return predict("--launch",
+        "accelerate launch --config_file zero3.yaml " + split +
+            "train.py --model_name_or_path meta-llama/Llama-3.1-8B --per_device_train_batch_size 2 --bf16 true\n",
+        "--gpus 8");
+  };
+  EXPECT_EQ(said("").code, 2);
+  EXPECT_THAT(said("").err, HasSubstr("tells accelerate how to split the run"));
+  EXPECT_THAT(said("--use_deepspeed --zero_stage 3 ").err, Not(HasSubstr("tells accelerate how to split the run")));
 }
 
 TEST_F(StrangersLaunch, WindowsOfALaunchAreForecast) {

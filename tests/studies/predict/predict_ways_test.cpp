@@ -167,7 +167,7 @@ TEST(PredictWays, CopiesOfShardsAreTheMappingThatSaysThem) {
   const std::string path = own_path("hsdp.flow"), fully = "predict llama3-8b --gpus 16 --zero 3 --global-batch 64";
   std::ofstream(path) << "mesh shard:4 rep:4 pp:1\npar b on shard*rep\nuse hsdp\npar layer on pp sched 1f1b for mb:4\n";
   const json by_flag = ways_report_of(fully + " --dp-replicate 4"),
-             by_mapping = ways_report_of("predict llama3-8b --gpus 16 --mapping " + path);
+             by_mapping = ways_report_of("predict llama3-8b --gpus 16 --stack like:pytorch-fsdp --mapping " + path);
   EXPECT_DOUBLE_EQ(step(by_flag), step(by_mapping));
   EXPECT_EQ(peak(by_flag), peak(by_mapping));
   const json whole = ways_report_of(fully);
@@ -248,8 +248,8 @@ TEST(UntoldSoftware, IsAUsualOneAndSaysSo) {
            {"predict gpt2-1.5b --machine dgx-2 --zero 3 --precision fp16", "like:megatron-2020"}}) {
     const json report = ways_report_of(line);
     EXPECT_EQ(report.at("run").at("stack"), row);
-    EXPECT_THAT(
-        report.at("defaults").dump(), HasSubstr(std::string("--stack ") + row + " (nobody named the software)"));
+    EXPECT_THAT(report.at("defaults").dump(),
+        HasSubstr(std::string("\"value\":\"") + row + "\",\"why\":\"nobody named the software\""));
   }
   const auto refused = run_line("predict llama3-8b --stack like:megatron-cor");
   EXPECT_EQ(refused.code, 2);

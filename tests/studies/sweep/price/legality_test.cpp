@@ -24,13 +24,13 @@ using testing_sweep::SmallSpace;
 bool is_repeat(std::string_view reason) { return reason.starts_with("repeats"); }
 
 /// As predict reads the point's own command line.
-Expected<Scenario> as_typed(const std::string& space_line, const std::string& flags) {
-  std::vector<std::string> typed;
+Expected<Scenario> as_typed(const std::string& space_line, const std::string& flags, const std::string& software) {
+  std::vector<std::string> typed = {"--stack", software};
   std::istringstream words(space_line);
   std::string network, word;
   words >> network;
   while (words >> word)
-    if (word == "--machine" || word == "--stack") {
+    if (word == "--machine") {
       typed.push_back(word);
       words >> word;
       typed.push_back(word);
@@ -54,6 +54,7 @@ class LegalSpace : public testing::TestWithParam<SmallSpace> {
 
 TEST_P(LegalSpace, LegalIsWhatPredictTakes) {
   std::mt19937_64 random(2);
+  const std::string software = points_.setting(Digits{}).scenario.stack.id;
   int legal = 0;
   for (int trial = 0; trial < 4000 && legal < 25; ++trial) {
     const Digits digits = any(random);
@@ -63,13 +64,13 @@ TEST_P(LegalSpace, LegalIsWhatPredictTakes) {
       ++legal;
       const auto here = points_.predict(digits);
       ASSERT_TRUE(here) << command << ": " << to_text(here.error());
-      const auto typed = as_typed(GetParam().line, command);
+      const auto typed = as_typed(GetParam().line, command, software);
       ASSERT_TRUE(typed) << command << ": " << to_text(typed.error());
       const Prediction there = run::predict(*typed).value();
       ASSERT_EQ(here->step.step_time.value(), there.step.step_time.value()) << command;
       ASSERT_EQ(here->step.memory.peak.value(), there.step.memory.peak.value()) << command;
     } else if (trial < 300 && !is_repeat(legality_.reasons()[static_cast<std::size_t>(verdict.reason)])) {
-      const auto typed = as_typed(GetParam().line, command);
+      const auto typed = as_typed(GetParam().line, command, software);
       ASSERT_FALSE(typed && run::predict(*typed))
           << command << " is not: " << legality_.reasons()[static_cast<std::size_t>(verdict.reason)];
     }
