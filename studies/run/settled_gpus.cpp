@@ -1,9 +1,12 @@
 #include "studies/run/settled_gpus.h"
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
+#include "model/base/text.h"
 #include "model/untold_stack.h"
 #include "studies/run/usual_software.h"
 
@@ -64,6 +67,25 @@ Expected<void> settle_gpus(Request& request) {
 
 namespace {
 
+/// By what a line "use tp, dp, fsdp" of a mapping names.
+bool uses_shards(std::string_view mapping) {
+  while (!mapping.empty()) {
+    const std::size_t end = std::min(mapping.find('\n'), mapping.size());
+    const std::string_view line = stripped(mapping.substr(0, end));
+    mapping.remove_prefix(std::min(end + 1, mapping.size()));
+    if (!line.starts_with("use ")) continue;
+    for (const std::string_view alias : {" fsdp", " hsdp"})
+      if (line.find(alias) != line.npos) return true;
+  }
+  return false;
+}
+
+/// Weights in shards over the data ranks, as the flags or the mapping say.
+bool is_sharded(const Request& request) {
+  if (request.mapping) return uses_shards(request.mapping->text);
+  return request.says(FieldId::zero) && request.wishes().zero == 3;
+}
+
 /// A machine that is not named is the usual one.
 Expected<Chosen<Stack>> untold_software(const Request& request) {
   Gpu gpu;
@@ -73,8 +95,7 @@ Expected<Chosen<Stack>> untold_software(const Request& request) {
     TRY(const auto machine, choose_machine(default_machine, "default"));
     gpu = machine.row.gpu;
   }
-  const bool sharded = request.says(FieldId::zero) && request.wishes().zero == 3;
-  TRY(auto chosen, choose_stack(fmt::format("{}{}", like_software, usual_row(gpu, sharded)), "default"));
+  TRY(auto chosen, choose_stack(fmt::format("{}{}", like_software, usual_row(gpu, is_sharded(request))), "default"));
   chosen.notes.emplace_back("nobody named the software");
   return chosen;
 }

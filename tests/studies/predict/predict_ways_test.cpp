@@ -167,7 +167,7 @@ TEST(PredictWays, CopiesOfShardsAreTheMappingThatSaysThem) {
   const std::string path = own_path("hsdp.flow"), fully = "predict llama3-8b --gpus 16 --zero 3 --global-batch 64";
   std::ofstream(path) << "mesh shard:4 rep:4 pp:1\npar b on shard*rep\nuse hsdp\npar layer on pp sched 1f1b for mb:4\n";
   const json by_flag = ways_report_of(fully + " --dp-replicate 4"),
-             by_mapping = ways_report_of("predict llama3-8b --gpus 16 --stack like:pytorch-fsdp --mapping " + path);
+             by_mapping = ways_report_of("predict llama3-8b --gpus 16 --mapping " + path);
   EXPECT_DOUBLE_EQ(step(by_flag), step(by_mapping));
   EXPECT_EQ(peak(by_flag), peak(by_mapping));
   const json whole = ways_report_of(fully);
