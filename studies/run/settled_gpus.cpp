@@ -86,27 +86,15 @@ bool is_sharded(const Request& request) {
   return request.says(FieldId::zero) && request.wishes().zero == 3;
 }
 
-/// A machine that is not named is the usual one.
 Expected<Chosen<Stack>> untold_software(const Request& request) {
-  Gpu gpu;
-  if (request.machine) {
-    gpu = request.machine->row.gpu;
-  } else {
-    TRY(const auto machine, choose_machine(default_machine, "default"));
-    gpu = machine.row.gpu;
-  }
-  TRY(auto chosen, choose_stack(fmt::format("{}{}", like_software, usual_row(gpu, is_sharded(request))), "default"));
+  TRY(auto chosen, choose_stack(fmt::format("{}{}", like_software, usual_row(is_sharded(request))), "default"));
   chosen.notes.emplace_back("nobody named the software");
   return chosen;
 }
 
 }  // namespace
 
-std::string_view usual_row(const Gpu& gpu, bool sharded) {
-  const bool before_ampere = gpu.peak[static_cast<int>(Precision::bf16)] <= FlopsPerSecond(0);
-  if (before_ampere) return usual_software_before_ampere;
-  return sharded ? usual_sharded_software : usual_software;
-}
+std::string_view usual_row(bool sharded) { return sharded ? usual_sharded_software : usual_software; }
 
 Expected<Request> with_settled_software(Request request) {
   if (request.stack) return request;

@@ -96,7 +96,7 @@ PredictLine::PredictLine(const Arguments& arguments, const Space& space, SpacePo
   const Scenario& any = points.setting(Digits{}).scenario;
   const bool said = any.stack.id.empty() || !is_untold(any.stack.row) || !arguments.value("--stack").empty();
   for (const bool sharded : {false, true})
-    if (!said && named_row_of(any.stack.id) != usual_row(any.machine.row.gpu, sharded))
+    if (!said && named_row_of(any.stack.id) != usual_row(sharded))
       software_[sharded ? 1 : 0] = fmt::format(" --stack {}", shell_word(any.stack.id));
 }
 

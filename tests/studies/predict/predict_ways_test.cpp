@@ -245,7 +245,7 @@ TEST(UntoldSoftware, IsAUsualOneAndSaysSo) {
   for (const auto& [line, row] : {std::pair{"predict llama3-8b --gpus 64", "like:megatron-core"},
            {"predict llama3-8b --gpus 64 --zero 2", "like:megatron-core"},
            {"predict llama3-8b --gpus 64 --zero 3", "like:pytorch-fsdp"},
-           {"predict gpt2-1.5b --machine dgx-2 --zero 3 --precision fp16", "like:megatron-2020"}}) {
+           {"predict gpt2-1.5b --machine dgx-2 --precision fp16", "like:megatron-core"}}) {
     const json report = ways_report_of(line);
     EXPECT_EQ(report.at("run").at("stack"), row);
     EXPECT_THAT(report.at("defaults").dump(),
