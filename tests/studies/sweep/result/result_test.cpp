@@ -263,6 +263,7 @@ std::string merge_refusal(std::vector<NamedResult> parts) {
 TEST(SweepMerge, AnyNumberOfShardsGivesTheBytesOfTheWhole) {
   for (const std::size_t last : {0, 1, 7, 100})
     for (const std::uint64_t top : {0, 1, 5, 1000}) {
+      if (sanitized && top != 5) continue;
       const SweepQuestion q = synthetic::question(last, top);
       const std::string whole = write_result(synthetic::result(q));
       for (const std::uint64_t count : {1, 3, 7, 50}) {
