@@ -1,4 +1,4 @@
-#include "studies/run/tried_values.h"
+#include "studies/run/split/tried_values.h"
 
 #include <algorithm>
 #include <functional>
