@@ -52,6 +52,16 @@ TEST(WrongInput, MissingAndExtraWords) {
   EXPECT_THAT(run_line(std::vector<std::string>{}).err, HasSubstr("Usage: stepcast COMMAND"));
 }
 
+/// On 4 stages 6 micro-batches are a round of 4 and half a round: 4 and 8 are whole, times dp 2.
+TEST(WrongInput, SchedulesNameTheBatchesThatTheyRun) {
+  EXPECT_THAT(input_refusal("predict llama3-8b --gpus 8 --pp 4 --chunks 2 --global-batch 12"),
+      HasSubstr("--global-batch 8 or 16, which are 4 or 8 micro-batches"));
+  EXPECT_EQ(run_line("predict llama3-8b --gpus 8 --pp 4 --chunks 2 --global-batch 16").code, 0);
+  EXPECT_THAT(input_refusal("predict llama3-8b --gpus 8 --pp 8 --schedule dualpipe --global-batch 6"),
+      HasSubstr("--global-batch 16, which is 16 micro-batches"));
+  EXPECT_THAT(input_refusal("predict llama3-8b --gpus 8 --pp 8 --schedule interleaved-1f1b"), HasSubstr("chunks 2"));
+}
+
 TEST(WrongInput, NumbersThatDoNotDivide) {
   EXPECT_THAT(input_refusal("predict llama3-70b --gpus 56 --tp 7"), HasSubstr("legal tp: 1, 2, 4, 8, 16, 32, 64"));
   EXPECT_THAT(input_refusal("predict llama3-70b --gpus 500 --tp 8 --pp 4"), HasSubstr("nearest: 480 or 512 GPUs"));

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "studies/run/split/split.h"
 
@@ -375,10 +377,34 @@ Error batch_error(const BrokenSplit& a) {
 bool schedule_fits(const Split& split, const SplitSize&, const NetworkSpec&) {
   return runs_schedule(split.schedule, split.pp, split.chunks, split.micro_batches);
 }
+/// "--global-batch 16 or 24, which are 16 or 24 micro-batches": the nearest that the schedule runs on these stages; ""
+/// where the number of micro-batches is not what is wrong.
+std::string schedule_hint(const BrokenSplit& a) {
+  const Split& split = a.split;
+  const std::int64_t asked = split.micro_batches, reach = 4 * split.pp;  // dualpipe wants two of each stage
+  const auto runs = [&](std::int64_t batches) {
+    return batches > 0 && runs_schedule(split.schedule, split.pp, split.chunks, batches);
+  };
+  std::vector<std::int64_t> near;
+  for (std::int64_t less = asked - 1; near.empty() && less >= asked - reach; --less)
+    if (runs(less)) near.push_back(less);
+  for (std::int64_t more = asked + 1; more <= asked + reach; ++more)
+    if (runs(more)) {
+      near.push_back(more);
+      break;
+    }
+  if (near.empty()) return {};
+  std::vector<std::int64_t> batches;
+  for (const std::int64_t count : near) batches.push_back(count * a.size.micro_batch * split.dp);
+  return fmt::format("--global-batch {}, which {} {} micro-batches", fmt::join(batches, " or "),
+      near.size() > 1 ? "are" : "is", fmt::join(near, " or "));
+}
 Error schedule_error(const BrokenSplit& a) {
   const Split& split = a.split;
   const ScheduledRun run{split.schedule, split.pp, split.chunks, split.micro_batches};
-  return check_schedule(run, a.origin(FieldId::schedule), a.origin(FieldId::global_batch)).error();
+  Error error = check_schedule(run, a.origin(FieldId::schedule), a.origin(FieldId::global_batch)).error();
+  if (std::string hint = schedule_hint(a); !hint.empty()) error.hint = std::move(hint);
+  return error;
 }
 
 using Holds = bool (*)(const Split&, const SplitSize&, const NetworkSpec&);
