@@ -45,6 +45,28 @@ TEST(WrongInput, UnknownNames) {
   EXPECT_THAT(input_refusal("--versoin"), HasSubstr("unknown flag"));
 }
 
+TEST(WrongInput, TwoFormsOfOneAnswer) {
+  for (const char* line : {"whatif llama3-8b --gpus 8", "scale llama3-8b --gpus 8",
+           "sweep llama3-8b --gpus 8 --global-batch 8", "schedule --compare --stages 2 --micro-batches 4"})
+    EXPECT_THAT(input_refusal(std::string(line) + " --csv --json"), HasSubstr("--csv: beside --json")) << line;
+}
+
+TEST(WrongInput, TimingsOfAnotherWorldAndTooFew) {
+  const std::string head = "m,n,k,dtype,time_us\n", product = "1024,1024,1024,bf16,";
+  const auto fit = [](const std::string& file) {
+    return input_refusal("calibrate fit " + file + " --gpu h100-sxm -o " + testing_program::own_path("p.json"));
+  };
+  EXPECT_THAT(fit(written("years.csv", head + product + "1e300\n")), HasSubstr("within an hour"));
+  EXPECT_THAT(fit(written("hours.csv", head + product + "3600000001\n")), HasSubstr("within an hour"));
+  EXPECT_THAT(fit(written("few.csv", head + product + "10\n")), HasSubstr("a law needs 4 rows or more"));
+}
+
+TEST(WrongInput, WhatIsSaidOfLogsNeedsALog) {
+  const std::string records = "calibrate runs " STEPCAST_SOURCE_DIR "/examples/measured_runs.json ";
+  for (const char* said : {"--machine nope", "--gpus 8", "--model llama3-8b"})
+    EXPECT_THAT(input_refusal(records + said), HasSubstr("none of the files is one")) << said;
+}
+
 TEST(WrongInput, MissingAndExtraWords) {
   EXPECT_THAT(input_refusal("predict"), HasSubstr("no network is named"));
   EXPECT_THAT(input_refusal("show network"), HasSubstr("usage: stepcast show"));
