@@ -45,6 +45,13 @@ TEST(WrongInput, UnknownNames) {
   EXPECT_THAT(input_refusal("--versoin"), HasSubstr("unknown flag"));
 }
 
+/// GPT-2 has 1,024: 1,000 + 24 are all of them.
+TEST(WrongInput, RequestsBeyondLearnedPositions) {
+  const std::string served = "serve gpt2-1.5b --gpus 1 --input 1000 --concurrency 1 --output ";
+  EXPECT_THAT(input_refusal(served + "25"), HasSubstr("1000 + 25 positions, and gpt2-1.5b has learned positions"));
+  EXPECT_EQ(run_line(served + "24").code, 0);
+}
+
 TEST(WrongInput, TwoFormsOfOneAnswer) {
   for (const char* line : {"whatif llama3-8b --gpus 8", "scale llama3-8b --gpus 8",
            "sweep llama3-8b --gpus 8 --global-batch 8", "schedule --compare --stages 2 --micro-batches 4"})
