@@ -334,7 +334,7 @@ Expected<FittedProfile> fit_profile(const Measurements& all, const FitRequest& r
   if (out.laws.empty() && !bandwidth && !host)
     return fail("measurements",
         fmt::format("nothing of {} to fit among {} rows", request.gpu.id, measurements.rows.size()),
-        pools.other_gpus.empty() ? std::string("import some first")
+        pools.other_gpus.empty() ? fmt::format("a law needs {} rows or more of its kind and number type", fewest)
                                  : fmt::format("they are of {}", fmt::join(pools.other_gpus, ", ")));
   TRY(check_below_roofs(out.profile, request.gpu));
   out.profile.conditions = conditions_of(measurements, request.gpu);

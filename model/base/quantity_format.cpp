@@ -32,7 +32,10 @@ std::string scaled(double value, std::span<const Prefix> ascending) {
 
 std::string format_seconds(Seconds time) {
   static constexpr Prefix prefixes[] = {{1e-9, "ns"}, {1e-6, "us"}, {1e-3, "ms"}, {1, "s"}};
-  if (time.value() >= 7200) return fmt::format("{} h", three_digits(time.value() / 3600));
+  constexpr double hour = 3600, day = 24 * hour, year = 365.25 * day;
+  if (time.value() >= 1000 * day) return fmt::format("{} years", three_digits(time.value() / year));
+  if (time.value() >= 1000 * hour) return fmt::format("{} d", three_digits(time.value() / day));
+  if (time.value() >= 2 * hour) return fmt::format("{} h", three_digits(time.value() / hour));
   return scaled(time.value(), prefixes);
 }
 

@@ -3,6 +3,7 @@
 #include "model/machine/gpu_json.h"
 #include "model/machine/machine_names.h"
 #include "model/machine/plausible.h"
+#include "model/base/contains.h"
 #include "model/base/row_text.h"
 
 namespace stepcast {
@@ -13,6 +14,17 @@ void check_peak(JsonObject& peak, const char* precision, FlopsPerSecond rate) {
   if (rate.value() >= range.least && rate.value() <= range.most) return;
   peak.require(false, precision, fmt::format("{} cannot be: {}", exact_text(rate), range.why),
       fmt::format("from {} to {}", exact_text(FlopsPerSecond(range.least)), exact_text(FlopsPerSecond(range.most))));
+}
+
+/// Which attention kernels run, and how fast NCCL's channels are, go by these names.
+const std::vector<std::string> architectures = {
+    "pascal", "volta", "turing", "ampere", "ada", "hopper", "blackwell", "cdna2", "cdna3", "cdna4"};
+
+void check_gpu_words(JsonObject& file, const Gpu& gpu) {
+  file.require(!gpu.name.empty(), "name", "is empty", "a name, or leave it out");
+  file.require(contains(architectures, gpu.architecture), "architecture",
+      fmt::format("unknown architecture '{:.40}'", gpu.architecture),
+      name_hint(gpu.architecture, architectures) + "; of a chip that is none of these, the one whose kernels it runs");
 }
 
 void check_gpu_sizes(JsonObject& file, const Gpu& gpu) {
@@ -53,6 +65,7 @@ constexpr auto gpu_members = [](auto& file, auto& gpu) {
   file.read("l2", gpu.l2);
   file.optional("scale_up_bandwidth", gpu.scale_up_bandwidth, Zero::allowed);
   file.rare("power_w", gpu.power_w, NumberRange{1, 100'000});
+  file.reading(check_gpu_words, gpu);
   file.reading(check_gpu_sizes, gpu);
   file.rare("unverified", gpu.unverified);
 };

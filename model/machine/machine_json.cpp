@@ -48,6 +48,7 @@ constexpr auto level_members = [](auto& file, auto& level) {
 };
 
 void check_rates(JsonObject& object, const Level& level) {
+  object.require(!level.name.empty(), "name", "is empty", "a name, such as node");
   check_plausible(object, "bandwidth_per_gpu", level.bandwidth_per_gpu);
   check_plausible(object, "port_bandwidth", level.port_bandwidth);
   check_plausible(object, "latency", level.latency);
@@ -72,6 +73,7 @@ Expected<Machine> read_machine(const std::string& text, const std::string& where
   RowReader file(text, where);
   Machine machine;
   file.head(machine);
+  file.require(!machine.name.empty(), "name", "is empty", "a name, or leave it out");
   machine.gpu = read_machine_gpu(file, gpus);
   for (JsonObject& object : file.objects("levels")) {
     RowReader row(object);

@@ -44,13 +44,29 @@ double rate_share(const Stack& stack, const Gpu& gpu, const AttentionLaw& law, P
   return share;
 }
 
+// A law of attention is fitted on operands of 16 bits. Kernels for wider ones reach as much less as the GPU's products
+// do: no table of ours has them.
+constexpr Spread wide_attention_spread{0.75, 1.5};
+
+bool is_wide(const KernelWork& work, Precision precision) {
+  return work.element_bytes >= 4 && (precision == Precision::tf32 || precision == Precision::fp32);
+}
+
+double wide_share(const Gpu& gpu, Precision precision) {
+  const auto peak = [&](Precision p) { return gpu.peak[static_cast<int>(p)].value(); };
+  const double half = std::max(peak(Precision::bf16), peak(Precision::fp16)), own = peak(precision);
+  return half > 0 && own > 0 ? std::min(1.0, own / half) : 1;
+}
+
 }  // namespace
 
 Price CostModel::attention(const KernelWork& work) const {
   const AttentionLaw& law = profile_->attention;
-  const double slower = tuning_[StepParameter::products] * tuning_[StepParameter::attention] *
-                        profile_->sustained_slowdown /
-                        rate_share(*stack_, machine_->gpu, law, precision_, work.head_dim);
+  const bool wide = is_wide(work, precision_);
+  const double share = rate_share(*stack_, machine_->gpu, law, precision_, work.head_dim) *
+                       (wide ? wide_share(machine_->gpu, precision_) : 1);
+  const double slower =
+      tuning_[StepParameter::products] * tuning_[StepParameter::attention] * profile_->sustained_slowdown / share;
   const Flops forward = work.flops * (slower / (work.backward ? backward_products : 1));
   // The law knows causal kernels by their length: a window runs as fast as the one that walks as many keys.
   const double length = work.walked > 0 ? std::min(work.sequence, 2 * work.walked) : work.sequence;
@@ -59,7 +75,8 @@ Price CostModel::attention(const KernelWork& work) const {
   const StepAttention core{
       forward, length, work.head_dim, work.backward ? work.bytes / 2 : work.bytes, causal, work.backward};
   const Seconds kernel = attention_time(law, core).time;
-  return {kernel + law.t0 * (work.launches - 1), law.source, law.spread, "attention ramp", false, 0};
+  return {kernel + law.t0 * (work.launches - 1), wide ? std::max(law.source, Source::transferred) : law.source,
+      wide ? wide_attention_spread : law.spread, "attention ramp", false, 0};
 }
 
 }  // namespace stepcast::sim

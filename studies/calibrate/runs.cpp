@@ -94,6 +94,10 @@ Expected<std::vector<Run>> read_words(const Arguments& arguments, std::vector<st
     run.id = word;
     runs.push_back(std::move(run));
   }
+  if (logs == 0)  // records tell all of that themselves
+    for (const char* flag : {"--machine", "--gpus", "--model", "--launch"})
+      if (arguments.has(flag))
+        return fail(flag, "is said of training logs, and none of the files is one", "leave it out");
   if (launches.size() > 1 && launches.size() != logs)
     return fail("--launch", fmt::format("{} files for {} logs", launches.size(), logs),
         "one for all, or one for each log in the same order");

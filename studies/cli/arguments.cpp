@@ -69,6 +69,14 @@ Expected<Arguments> taken_apart(std::span<const Flag> flags, const std::vector<s
   return arguments;
 }
 
+/// Where --csv takes a file it is a question, not a form of the answer.
+Expected<void> check_one_form(std::span<const Flag> flags, const Arguments& arguments) {
+  const Flag* csv = find_flag(flags, "--csv");
+  if (csv == nullptr || csv->kind != FlagKind::toggle) return {};
+  if (!arguments.has("--csv") || !arguments.has("--json")) return {};
+  return fail("--csv", "beside --json: two forms of one answer", "one of them");
+}
+
 }  // namespace
 
 std::vector<std::string> Arguments::values(std::string_view name) const {
@@ -100,6 +108,7 @@ Expected<Arguments> parse_arguments(std::span<const Flag> flags, std::size_t lea
   if (words.size() > most_words)
     return fail(
         "command line", fmt::format("unexpected argument '{}'", words[most_words].substr(0, 60)), "usage: " + usage);
+  TRY(check_one_form(flags, arguments));
   for (const auto& [name, text] : arguments.flags) {
     const Flag* flag = find_flag(flags, name);
     if (flag->kind == FlagKind::toggle) continue;

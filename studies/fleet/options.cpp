@@ -120,9 +120,9 @@ Expected<void> add_option(const sweep::Space& space, const JobWishes& wishes, in
   const double gpu_hours = static_cast<double>(taken) * life.whole().value() / job::hour_s;
   on.job.options.push_back({machine, taken, life.whole(), gpu_hours * here.gpu_hour});
   const std::string run_note = taken == base.gpus ? "" : fmt::format(" ({} run)", base.gpus);
-  on.plans.push_back({base.gpus, fmt::format("{} x {}{}", taken, here.share.name, run_note), in_words(run.scenario),
-      points.command(digits), base.step, run.prediction.mfu * (step.even / step.time()), life.goodput(),
-      settings.life.saves.interval, std::make_shared<const Scenario>(run.scenario)});
+  on.plans.push_back({base.gpus, fmt::format("{} GPUs of {}{}", taken, here.share.name, run_note),
+      in_words(run.scenario), points.command(digits), base.step, run.prediction.mfu * (step.even / step.time()),
+      life.goodput(), settings.life.saves.interval, std::make_shared<const Scenario>(run.scenario)});
   told.add(on.plans.back(), here.share.name, defaults_of_point(space, digits, run.scenario),
       job::taken_for_granted(wishes, base, settings, step), run.prediction);
   return {};
@@ -165,7 +165,7 @@ Expected<JobOnFleet> job_options(
     for (const std::int64_t gpus : counts_of(here)) {
       TRY(const auto space, sweep::read_space(sweep_arguments(run, here, gpus)));
       const auto added = add_option(space, own, static_cast<int>(machine), here, on, told);
-      if (!added) on.skipped.push_back(fmt::format("{} x {}: {}", gpus, here.share.name, added.error().what));
+      if (!added) on.skipped.push_back(fmt::format("{} GPUs of {}: {}", gpus, here.share.name, added.error().what));
     }
   }
   told.gather_into(on);

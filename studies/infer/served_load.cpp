@@ -70,8 +70,15 @@ Expected<void> check_requests(
   if (serving.stages > 1 && serving.attention_groups() > 1)
     return fail("--pp", "a load on several stages of groups with sequences of their own",
         "--pp 1 or --dp-attention 1, or stepcast infer for one iteration");
+  const NetworkSpec& network = serving.network();
   const sim::Batcher group(policy);
-  for (const sim::ServingRequest& request : requests)
+  for (const sim::ServingRequest& request : requests) {
+    const bool learned = network.positions == Positions::learned && network.max_positions > 0;
+    if (learned && request.prompt + request.output > network.max_positions)
+      return fail("--input",
+          fmt::format("a request of {} + {} positions, and {} has learned positions for {}", request.prompt,
+              request.output, network.id, network.max_positions),
+          fmt::format("at most {} with what comes out", network.max_positions));
     if (const std::int64_t blocks = group.blocks_at_end(request); blocks > policy.blocks)
       return fail("--gpus",
           fmt::format("a request of {} + {} positions needs {} blocks of {}, and the cache of a GPU beside {} of "
@@ -79,6 +86,7 @@ Expected<void> check_requests(
               request.prompt, request.output, blocks, policy.block, format_bytes(Bytes(serving.weight_bytes())),
               policy.blocks, serving.stages > 1 ? " for each of its lanes, of which every stage has one" : ""),
           "more GPUs, narrower --weights or --kv, or shorter requests");
+  }
   return {};
 }
 

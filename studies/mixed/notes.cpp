@@ -86,7 +86,7 @@ MixedNotes notes_of(const MixedRun& run) {
         {fmt::format("rates of {}: {}", kind.scenario.machine.row.gpu.name, kind.scenario.profile.row.name)});
   append(notes.notes, {run.between});
   append(notes.notes, run.notes);
-  append(notes.notes, to_texts(over_kinds(run, [](const MixedKind& kind) { return kind.scenario.remarks; })));
+  append(notes.notes, to_texts(over_kinds(run, [](const MixedKind& kind) { return texts_of(kind.scenario.remarks); })));
   if (run.by_stage) append(notes.notes, prediction_notes(run.prediction));
   else append(notes.notes, to_texts(over_kinds(run, [](const MixedKind& kind) { return kind.notes; })));
   if (run.by_stage) add_doubts_of_stages(run, notes);

@@ -84,7 +84,7 @@ void write_assumptions(JsonWriter& json, const Scenario& scenario, const Predict
     json.row("flag", assumption.flag, "value", assumption.value, "why", assumption.why);
   json.close();
   json.open_list("assumptions");
-  for (const std::string& remark : scenario.remarks) json.item(remark);
+  for (const Remark& remark : scenario.remarks) json.item(remark.text);
   for (const Note& note : prediction.program.notes) json.item(note.text);
   for (const std::string& note : prediction.step.notes) json.item(note);
   json.close();

@@ -60,6 +60,14 @@ std::string parameters(const Scenario& scenario) {
       row == nullptr ? "" : fmt::format(": the layers of {} ({})", row->name, row->id));
 }
 
+/// How the input was read, and what of it does nothing here.
+std::string readings(const Page& page) {
+  std::string text;
+  for (const Remark& remark : page.scenario.remarks)
+    if (remark.above) text += page.paint.dim(paragraph(remark.text, "", "  ", page_columns));
+  return text.empty() ? text : "\n" + text;
+}
+
 std::string utilisation(const char* name, double fraction, const Page& page, const char* beside) {
   return fmt::format("{} {} of {} {}{}", name, format_percent(fraction), format_flops(page.prediction.peak),
       to_text(page.scenario.plan.precision), beside);
@@ -87,9 +95,9 @@ std::string headline(const Page& page) {
       utilisation("HFU", page.prediction.hfu, page, ", as executed, with recompute")});
   const std::int64_t stages = page.prediction.program.stages;
   table.add({"Pipeline bubble", format_percent(step.bubble_fraction),
-      stages == 1
-          ? std::string("one stage")
-          : fmt::format("idle share over all {} stages, {} micro-batches", stages, page.scenario.micro_batches)});
+      stages == 1 ? std::string("one stage")
+                  : fmt::format("idle share over all {} stages, {} micro-batch{}", stages, page.scenario.micro_batches,
+                        page.scenario.micro_batches == 1 ? "" : "es")});
   return "\n" + table.text("");
 }
 
@@ -234,7 +242,8 @@ std::string assumptions(const Page& page) {
   if (*page.prediction.step.interval_kind != '\0')
     text += paragraph(
         fmt::format("interval: widened to that of {}", page.prediction.step.interval_kind), "  ", "    ", page_columns);
-  for (const std::string& remark : page.scenario.remarks) text += paragraph(remark, "  ", "    ", page_columns);
+  for (const Remark& remark : page.scenario.remarks)
+    if (!remark.above) text += paragraph(remark.text, "  ", "    ", page_columns);
   for (const Note& note : page.prediction.program.notes) text += paragraph(note.text, "  ", "    ", page_columns);
   for (const std::string& note : page.step.notes) text += paragraph(note, "  ", "    ", page_columns);
   return text;
@@ -252,8 +261,8 @@ std::string warnings(const Page& page) {
 std::string text_report(
     const Scenario& scenario, const Prediction& prediction, const Console& console, const FlopsCount* count) {
   const Page page{scenario, prediction, prediction.step, Paint(console), console.unicode, count};
-  return title(scenario, console) + parameters(scenario) + verdict(page) + headline(page) + phases(page) +
-         stages(page) + collectives_section(page) + memory(page) + assumptions(page) + warnings(page);
+  return title(scenario, console) + parameters(scenario) + verdict(page) + readings(page) + headline(page) +
+         phases(page) + stages(page) + collectives_section(page) + memory(page) + assumptions(page) + warnings(page);
 }
 
 }  // namespace stepcast::predict

@@ -74,7 +74,7 @@ std::string assumed_list(const Dossier& dossier) {
   for (const Assumption& one : dossier.scenario.assumptions)
     items.push_back(
         html_escaped(fmt::format("{} {}{}", one.flag, one.value, one.why == "default" ? "" : " (" + one.why + ")")));
-  for (const std::string& remark : dossier.scenario.remarks) items.push_back(html_escaped(remark));
+  for (const Remark& remark : dossier.scenario.remarks) items.push_back(html_escaped(remark.text));
   for (const Note& note : dossier.prediction.program.notes) items.push_back(html_escaped(note.text));
   for (const std::string& note : dossier.prediction.step.notes) items.push_back(html_escaped(note));
   return items.empty() ? "<p>None.</p>\n" : html_list(items);

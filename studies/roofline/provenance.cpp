@@ -193,7 +193,7 @@ class ProvenanceWriter {
     for (const Assumption& one : scenario_.assumptions)
       out_.assumptions.push_back(one.why == "default" ? fmt::format("{} {}", one.flag, one.value)
                                                       : fmt::format("{} {} ({})", one.flag, one.value, one.why));
-    out_.assumptions.insert(out_.assumptions.end(), scenario_.remarks.begin(), scenario_.remarks.end());
+    for (const run::Remark& remark : scenario_.remarks) out_.assumptions.push_back(remark.text);
     for (const Note& note : prediction_.program.notes) out_.assumptions.push_back(note.text);
     out_.assumptions.insert(out_.assumptions.end(), prediction_.step.notes.begin(), prediction_.step.notes.end());
   }

@@ -11,6 +11,7 @@
 #include "model/base/whole_number.h"
 #include "sim/schedule/schedule_table.h"
 #include "studies/cli/plain_size.h"
+#include "studies/run/split/acts.h"
 
 namespace stepcast::run {
 namespace {
@@ -105,15 +106,6 @@ template <auto member> constexpr FieldType switch_of() { return words_of<member,
 
 using LeverWalk = FieldLever::Walk;
 
-bool is_staged(const Split& split, const RunWishes&, const NetworkSpec&) { return split.pp > 1; }
-bool splits_tensors(const Split& split, const RunWishes&, const NetworkSpec&) { return split.tp > 1; }
-bool splits_context(const Split& split, const RunWishes&, const NetworkSpec&) { return split.cp > 1; }
-bool splits_sequence(const Split& split, const RunWishes& told, const NetworkSpec&) {
-  return told.sp.value_or(split.sequence);
-}
-bool keeps_shards(const Split& split, const RunWishes&, const NetworkSpec&) { return split.zero > 0; }
-bool has_experts(const Split&, const RunWishes&, const NetworkSpec& network) { return network.experts.count > 0; }
-
 constexpr std::string_view stacks_way = "the stack's way";
 
 // clang-format off
@@ -135,21 +127,25 @@ constexpr RunField field_table[] = {
      .type = switch_of<&RunWishes::dp_overlap>(), .plain = stacks_way,
      .axis = {.own_word = "auto", .usual = auto_alone, .all = off_and_on,
               .doc = "gradient moves run beside compute; default: auto, the stack's way"},
-     .lever = {.walk = LeverWalk::words, .place = 15, .name = "gradients beside compute", .words = {"on", "off"}}},
+     .lever = {.walk = LeverWalk::words, .place = 15, .name = "gradients beside compute", .words = {"on", "off"}},
+     .applies = reduces_gradients, .why_not = "without dp or cp no gradients are reduced"},
     {.id = FieldId::param_overlap, .key = "param_overlap", .flag = "--param-overlap", .value = "on|off",
      .group = FieldGroup::hardware, .doc = "weight gathers alone, where they differ from gradient reductions (default: "
                                            "as --dp-overlap)",
-     .type = switch_of<&RunWishes::param_overlap>(), .plain = stacks_way},
+     .type = switch_of<&RunWishes::param_overlap>(), .plain = stacks_way,
+     .applies = gathers_weights, .why_not = "without shards over dp or cp no weights are gathered"},
     {.id = FieldId::tp_overlap, .key = "tp_overlap", .flag = "--tp-overlap", .value = "on|off",
      .group = FieldGroup::hardware, .doc = "moves of activations inside a layer run beside compute (default: the "
                                            "stack's way)",
      .type = switch_of<&RunWishes::tp_overlap>(), .plain = stacks_way,
      .axis = {.own_word = "auto", .usual = auto_alone, .all = off_and_on,
               .doc = "moves inside a layer run beside compute; default: auto, the stack's way"},
-     .lever = {.walk = LeverWalk::words, .place = 16, .name = "activations beside compute", .words = {"on", "off"}}},
+     .lever = {.walk = LeverWalk::words, .place = 16, .name = "activations beside compute", .words = {"on", "off"}},
+     .applies = moves_in_layers, .why_not = "without tp, cp or ep nothing moves inside a layer"},
     {.id = FieldId::pp_overlap, .key = "pp_overlap", .flag = "--pp-overlap", .value = "on|off",
      .group = FieldGroup::hardware, .doc = "sends between stages run beside compute (default: the stack's way)",
-     .type = switch_of<&RunWishes::pp_overlap>(), .plain = stacks_way},
+     .type = switch_of<&RunWishes::pp_overlap>(), .plain = stacks_way,
+     .applies = is_staged, .why_not = "without pp nothing is sent between stages"},
 
     {.id = FieldId::tp, .key = "tp", .flag = "--tp", .value = "N", .doc = "tensor parallelism (default 1)",
      .splits = true, .type = count_of<&RunWishes::tp, most_ways>(), .plain = "1",
@@ -170,15 +166,15 @@ constexpr RunField field_table[] = {
      .type = words_of<&RunWishes::context, parse_context_kind>(), .plain = "ring",
      .axis = {.usual = ring_alone, .all = all_cp_kinds, .doc = "ring, gather or ulysses; default: ring"},
      .lever = {.walk = LeverWalk::words, .place = 13, .name = "context parallelism by", .words = {"ring", "gather",
-                                                                                                  "ulysses"},
-               .applies = splits_context, .why_not = "without cp it does nothing"}},
+                                                                                                  "ulysses"}},
+     .applies = splits_context, .why_not = "without cp it does nothing"},
     {.id = FieldId::ep, .key = "ep", .flag = "--ep", .value = "N",
      .doc = "expert parallelism, folded over tp, cp and dp (default 1)", .splits = true,
      .type = count_of<&RunWishes::ep, most_ways>(), .plain = "1",
      .axis = {.usual = usual_ep, .all = all_ep,
               .doc = "expert parallelism; default: powers of two that divide the experts, to 64"},
-     .lever = {.walk = LeverWalk::doubling, .place = 4, .name = "expert parallelism", .applies = has_experts,
-               .why_not = "the network has no experts"}},
+     .lever = {.walk = LeverWalk::doubling, .place = 4, .name = "expert parallelism"},
+     .applies = has_experts, .why_not = "the network has no experts"},
     {.id = FieldId::dp, .key = "dp", .flag = "--dp", .value = "N",
      .doc = "data parallelism: GPUs / (tp x cp x pp), checked where both are said", .splits = true,
      .type = count_of<&RunWishes::data_ways, most_gpus>()},
@@ -189,62 +185,68 @@ constexpr RunField field_table[] = {
     {.id = FieldId::chunks, .key = "chunks", .flag = "--chunks", .value = "N",
      .doc = "virtual stages per rank (default 1)", .splits = true, .type = count_of<&RunWishes::chunks, most_ways>(),
      .plain = "1", .axis = {.usual = usual_chunks, .all = all_chunks,
-                            .doc = "virtual stages per rank; default: divisors of the layers to 8"}},
+                            .doc = "virtual stages per rank; default: divisors of the layers to 8"},
+     .applies = is_staged, .why_not = "without pp it does nothing"},
     {.id = FieldId::schedule, .key = "schedule", .flag = "--schedule", .value = "ID",
      .doc = "pipeline schedule (default 1f1b, or interleaved-1f1b with chunks)", .splits = true,
      .type = words_of<&RunWishes::schedule, parse_schedule>(),
      .axis = {.own_word = "auto", .usual = auto_alone, .all = all_schedule_kinds,
-              .doc = "pipeline schedule; default: auto, 1f1b or with chunks interleaved-1f1b"}},
+              .doc = "pipeline schedule; default: auto, 1f1b or with chunks interleaved-1f1b"},
+     .applies = is_scheduled, .why_not = "on one stage it does nothing"},
     {.id = FieldId::layout, .key = "layout", .flag = "--layout", .value = "WHAT",
      .doc = "layers on stages: even, balanced by cost, 9,8,8,7 or Ett|tt|tL (default even)", .splits = true,
      .type = words_of<&RunWishes::layout, parse_layout>(), .plain = "even",
      .axis = {.commas = true, .usual = usual_layouts, .all = all_layouts,
-              .doc = "layers on stages, parted by ';'; default: even, balanced where layers have few divisors"},
-     .lever = {.walk = LeverWalk::words, .place = 17, .name = "layers on stages", .words = {"even", "balanced"},
-               .applies = is_staged, .why_not = "there is one stage"}},
+              .doc = "layers on stages, parted by ';'; default: even, balanced where few depths divide layers and GPUs"},
+     .lever = {.walk = LeverWalk::words, .place = 17, .name = "layers on stages", .words = {"even", "balanced"}},
+     .applies = is_staged, .why_not = "there is one stage"},
     {.id = FieldId::seq_splits, .key = "seq_splits", .flag = "--seq-splits", .value = "N",
      .doc = "slices of the sequence, for seq-1f1b and terapipe (default 1)", .type = count_of<&RunWishes::seq_splits,
      most_slices>(), .plain = "1"},
     {.id = FieldId::memory_cap, .key = "memory_cap", .flag = "--memory-cap", .value = "N",
      .doc = "activations that a rank may hold: micro-batches, or chunks or slices of them (default: no cap)",
-     .type = count_of<&RunWishes::memory_cap, most_activations>()},
+     .type = count_of<&RunWishes::memory_cap, most_activations>(),
+     .applies = keeps_to_cap, .why_not = "the schedule keeps an order of its own, and holds no more"},
     {.id = FieldId::sp, .key = "sp", .flag = "--sp", .value = "on|off",
      .doc = "sequence parallelism beside tp (default on when tp > 1)", .splits = true,
      .type = switch_of<&RunWishes::sp>(), .axis = {.own_word = "auto", .usual = auto_alone, .all = off_and_on,
               .doc = "sequence parallelism beside tp; default: auto, on where the sequence divides"},
-     .lever = {.walk = LeverWalk::words, .place = 11, .name = "sequence parallelism", .words = {"on", "off"},
-               .applies = splits_tensors, .why_not = "without tp it does nothing"}},
+     .lever = {.walk = LeverWalk::words, .place = 11, .name = "sequence parallelism", .words = {"on", "off"}},
+     .applies = splits_tensors, .why_not = "without tp it does nothing"},
     {.id = FieldId::zero, .key = "zero", .flag = "--zero", .value = "0..3",
      .doc = "1 shards the optimizer, 2 gradients too, 3 weights too (default 1)", .splits = true,
      .type = count_of<&RunWishes::zero, 3, 0>(), .plain = "1",
      .axis = {.usual = one_alone, .all = all_zero, .doc = "what dp shards: 1 optimizer, 2 gradients too, 3 weights "
                                                           "too; default: 1"},
-     .lever = {.walk = LeverWalk::steps_of_one, .place = 8, .name = "sharding stage"}},
+     .lever = {.walk = LeverWalk::steps_of_one, .place = 8, .name = "sharding stage"},
+     .applies = has_shards, .why_not = "without dp or cp there is nothing to shard"},
     {.id = FieldId::replicas, .key = "dp_replicate", .flag = "--dp-replicate", .value = "N",
      .doc = "copies of what zero shards, on dp / N ranks each: hybrid sharding, HSDP (default 1)", .splits = true,
      .type = count_of<&RunWishes::replicas, most_ways>(), .plain = "1",
      .axis = {.usual = one_alone, .all = all_replicas, .doc = "copies of what zero shards (hybrid sharding, HSDP); "
                                                               "default: 1"},
-     .lever = {.walk = LeverWalk::doubling, .place = 9, .name = "copies of what is sharded", .applies = keeps_shards,
-               .why_not = "zero 0 shards nothing"}},
+     .lever = {.walk = LeverWalk::doubling, .place = 9, .name = "copies of what is sharded"},
+     .applies = keeps_shards, .why_not = "with zero 0 it does nothing"},
     {.id = FieldId::order, .key = "order", .flag = "--order", .value = "AXES",
      .doc = "axes on the machine's ranks, fastest first (default tp-cp-dp-pp)", .splits = true,
      .type = words_of<&RunWishes::order, parse_order>(), .plain = "tp-cp-dp-pp",
      .axis = {.usual = usual_orders, .all = all_orders,
               .doc = "axes on the machine's ranks, fastest first; default: tp-cp-dp-pp"},
      .lever = {.walk = LeverWalk::words, .place = 14, .name = "axes on the ranks", .words = {"tp-cp-dp-pp",
-                                                                                             "tp-cp-pp-dp"}}},
+                                                                                             "tp-cp-pp-dp"}},
+     .applies = has_axes, .why_not = "with one axis of several ranks all orders are the same"},
     {.id = FieldId::scatter_boundary, .key = "scatter_boundary", .flag = "--scatter-boundary", .value = "on|off",
      .doc = "stages send tp pieces, gathered behind; without sp (default: the stack's way)",
      .type = switch_of<&RunWishes::scatter_boundary>(), .plain = stacks_way,
      .axis = {.own_word = "auto", .usual = auto_alone, .all = off_and_on,
-              .doc = "stages send tp pieces; default: auto, the stack's way"}},
+              .doc = "stages send tp pieces; default: auto, the stack's way"},
+     .applies = sends_repeated, .why_not = "without tp and pp, or with sp, it does nothing"},
     {.id = FieldId::save_gathered, .key = "save_gathered", .flag = "--save-gathered", .value = "on|off",
      .doc = "keep what sp gathered for backward instead of gathering again (default off)", .splits = true,
      .type = switch_of<&RunWishes::save_gathered>(), .plain = "off",
      .axis = {.usual = off_alone, .all = off_and_on, .doc = "keep what sp gathered for backward; default: off"},
-     .lever = {.walk = LeverWalk::words, .place = 12, .name = "gathered activations kept", .words = {"on", "off"},
-               .applies = splits_sequence, .why_not = "without sp it does nothing"}},
+     .lever = {.walk = LeverWalk::words, .place = 12, .name = "gathered activations kept", .words = {"on", "off"}},
+     .applies = gathers_again, .why_not = "without sp, or with full recomputation, it does nothing"},
     {.id = FieldId::recompute, .key = "recompute", .flag = "--recompute", .value = "WHAT",
      .doc = "none, selective, full, or full:N on N layers of each stage (default none)", .splits = true,
      .type = words_of<&RunWishes::recompute, parse_recompute>(), .plain = "none",

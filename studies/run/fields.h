@@ -13,7 +13,7 @@
 #include "model/base/error.h"
 #include "model/network/network.h"
 #include "studies/run/field_id.h"
-#include "studies/run/tried_values.h"
+#include "studies/run/split/tried_values.h"
 #include "studies/run/split/wishes.h"
 
 namespace stepcast::run {
@@ -48,9 +48,6 @@ struct FieldLever {
   int place = 0;               ///< among the levers, whose effects may be equal
   std::string_view name = {};  ///< "tensor parallelism"
   std::array<std::string_view, 3> words = {};
-  /// Where it can do something; null: everywhere. `why_not` says what is wrong elsewhere.
-  bool (*applies)(const Split& split, const RunWishes& told, const NetworkSpec& network) = nullptr;
-  std::string_view why_not = {};
 };
 
 enum class FieldGroup : std::uint8_t { hardware, split, batch };  ///< the heading in the help
@@ -67,6 +64,10 @@ struct RunField {
   std::string_view plain = {};  ///< what holds where nobody says it, whatever the rest is; "": that depends
   FieldAxis axis = {};
   FieldLever lever = {};
+  /// Where it can do something (split/acts.h); null: everywhere. `why_not` says what is wrong elsewhere: its lever is
+  /// not tried there, and who asks for it is told.
+  bool (*applies)(const Split& split, const RunWishes& told, const NetworkSpec& network) = nullptr;
+  std::string_view why_not = {};
 
   [[nodiscard]] bool is_noun() const { return type.read == nullptr; }
 };

@@ -147,7 +147,10 @@ bool names_a_file(const std::string& name) {
     return true;
   // "meta-llama/Llama-3-70B" is an alias, "my/network" a path: whatever exists is meant.
   std::error_code ignored;
-  return name.find('/') != std::string::npos && std::filesystem::exists(name, ignored);
+  if (name.find('/') != std::string::npos) return std::filesystem::exists(name, ignored);
+  // A checkpoint's folder, too, unless the catalogue has the name.
+  return std::filesystem::exists(std::filesystem::path(name) / "config.json", ignored) &&
+         !find_row(built_in().networks, name, "network");
 }
 
 bool is_shown_network(const std::string& text) {

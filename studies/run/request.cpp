@@ -4,6 +4,8 @@
 
 namespace stepcast::run {
 
+std::vector<std::string> texts_of(const std::vector<Remark>& remarks) { return names_of(remarks, &Remark::text); }
+
 Expected<void> Request::say(const RunField& field, std::string text, std::string where) {
   if (field.is_noun())
     return fail(

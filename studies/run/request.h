@@ -22,6 +22,14 @@ struct Assumption {
   std::string flag, value, why;
 };
 
+/// What a user should know of the run.
+struct Remark {
+  std::string text;
+  /// It stands above the figures: how a network's file or a launch was read, and what a flag asks for in vain.
+  bool above = false;
+};
+std::vector<std::string> texts_of(const std::vector<Remark>& remarks);
+
 struct Request {
   struct Value {
     std::string text, where;

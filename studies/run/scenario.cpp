@@ -1,6 +1,7 @@
 #include "studies/run/scenario.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -10,10 +11,10 @@
 #include "dataflow/lower/read_plan.h"
 #include "model/base/contains.h"
 #include "model/untold_stack.h"
-#include "sim/schedule/schedule_table.h"
 #include "studies/run/encoders.h"
 #include "studies/run/mapped_run.h"
 #include "studies/run/rack_use.h"
+#include "studies/run/said_split.h"
 #include "studies/run/settled_gpus.h"
 #include "studies/run/usual_software.h"
 
@@ -34,10 +35,10 @@ class Resolver {
   Expected<void> nouns() {
     if (!request_.network) return fail("network", "no network is named", "stepcast list networks");
     scenario_.network = *request_.network;
-    for (const std::string& note : scenario_.network.notes) remark(fmt::format("config: {}", note));
+    for (const std::string& note : scenario_.network.notes) remark(fmt::format("config: {}", note), true);
     scenario_.warnings = request_.warnings;
     for (const std::string& reading : scenario_.network.readings) scenario_.warnings.push_back(reading);
-    for (const std::string& note : request_.notes) remark(fmt::format("launch: {}", note));
+    for (const std::string& note : request_.notes) remark(fmt::format("launch: {}", note), true);
     TRY(noun(scenario_.machine, request_.machine, FieldId::machine, default_machine, choose_machine));
     TRY(software());
     take_ways();
@@ -255,6 +256,9 @@ class Resolver {
         request_.says(FieldId::global_batch) ? told.global_batch
                                              : assumed(FieldId::global_batch, batches * plan.micro_batch * wishes.dp(),
                                                    fmt::format("{} micro-batches", batches));
+    const NetworkSpec& network = scenario_.network.row;
+    for (Remark& one : idle_in_split(request_, split_of(wishes, network, scenario_.stack.row), network))
+      remark(std::move(one.text), one.above);
     return take_split(wishes);
   }
 
@@ -288,57 +292,9 @@ class Resolver {
 
   /// Which of it nobody said, and what a user should know of it.
   void say_split(const SplitWishes& wishes, const Split& split) {
-    if (split.experts) assume_experts();
-    assumed(FieldId::zero, wishes.zero, "default");
-    say_sequence_split(wishes);
-    const std::string usual = wishes.chunks > 1 ? "interleaved-1f1b" : "1f1b";
-    assume_unsaid(FieldId::schedule, usual, "default");
-    if (split.chunks != wishes.chunks) remark(fmt::format("{} runs {} chunks per stage", split.schedule, split.chunks));
-    if (const auto kind = find_schedule(split.schedule); kind && (*kind)->takes_slices)
-      assume_unsaid(FieldId::seq_splits, "1", "default");
-    assume_unsaid(FieldId::recompute, "none", "default");
-    if (split.cp > 1) assume_unsaid(FieldId::cp_kind, "ring", "default");
-    if (split.tp > 1 && !split.vocabulary)
-      remark(fmt::format("vocabulary {} does not divide by tp {}: embedding and LM head are whole on every rank",
-          scenario_.network.row.vocab, split.tp));
-    if (split.recompute.kind == Recompute::Kind::selective && scenario_.stack.row.attention == AttentionForm::fused)
-      remark("selective recompute saves little here: the fused attention kernel keeps no scores");
-    say_idle_wishes(wishes, split);
-  }
-
-  void say_sequence_split(const SplitWishes& wishes) {
-    const bool divides = sequence_divides(wishes) || request_.says(FieldId::sequence);
-    const std::string why =
-        divides ? "default"
-                : fmt::format("sequence {} does not divide by tp {}",
-                      wishes.sequence % (wishes.cp * wishes.tp) == 0 ? wishes.encoder_sequence : wishes.sequence,
-                      wishes.tp);
-    assume_unsaid(FieldId::sp, wishes.tp > 1 && divides ? "on" : "off", why);
-    if (request_.wishes().sp.value_or(false) && wishes.tp == 1)
-      remark("sp splits what tp leaves alone: without tp it does nothing");
-  }
-
-  /// What was asked for and does nothing here.
-  void say_idle_wishes(const SplitWishes& wishes, const Split& split) {
-    if (wishes.chunks > 1 && split.pp == 1)
-      remark("chunks cut a rank's layers for interleaving: without pp they do nothing");
-    if (wishes.replicas > 1 && wishes.zero == 0)
-      remark("dp-replicate repeats what zero keeps in shards: with zero 0 it does nothing");
-    if (request_.says(FieldId::cp_kind) && split.cp == 1)
-      remark("cp-kind says how cp moves keys and values: without cp it does nothing");
-    if (wishes.save_gathered && !keeps_gathers(split))
-      remark(split.sequence ? "save-gathered does nothing: full recomputation gathers again what it reads"
-                            : "save-gathered keeps what sp gathers: without sp it does nothing");
-    if (wishes.scatter_boundary.value_or(false) && !crosses_repeated(split))
-      remark("scatter-boundary cuts what every tp rank would send: without tp and pp, or with sp, it does nothing");
-  }
-
-  void assume_experts() {
-    const Experts& experts = scenario_.network.row.experts;
-    assume_unsaid(FieldId::ep, "1", "default");
-    assume_unsaid(FieldId::etp, "1", "default");
-    remark(fmt::format("rows per expert: fullest rank {:.2f} x the mean{}", experts.imbalance,
-        experts.imbalance == 1 ? " (balanced, assumed)" : ""));
+    SaidSplit said = said_of_split(request_, wishes, split, scenario_.network.row, scenario_.stack.row);
+    std::ranges::move(said.assumptions, std::back_inserter(scenario_.assumptions));
+    for (Remark& one : said.remarks) remark(std::move(one.text));
   }
 
   /// The fewest whole innermost instances (nodes) that hold `ways` ranks; `ways` itself where that exceeds the machine.
@@ -370,9 +326,9 @@ class Resolver {
     return value;
   }
 
-  void remark(std::string text) {
-    const bool said = contains(scenario_.remarks, text);
-    if (!said) scenario_.remarks.push_back(std::move(text));
+  void remark(std::string text, bool above = false) {
+    const bool said = std::ranges::any_of(scenario_.remarks, [&](const Remark& one) { return one.text == text; });
+    if (!said) scenario_.remarks.push_back({std::move(text), above});
   }
 
   void assume(FieldId id, std::string value, std::string why) {

@@ -37,7 +37,7 @@ struct Scenario {
   std::vector<std::string> statements;  ///< lines of the mapping behind those of the split
   bool balance = false;                 ///< the split's layers lie nearly evenly and wait to be weighed (run/balance.h)
   std::vector<Assumption> assumptions;
-  std::vector<std::string> remarks;  ///< what a user should know about the split
+  std::vector<Remark> remarks;
   /// what of the input was not understood, or read otherwise than it was written: stands above all figures
   std::vector<std::string> warnings;
 };

@@ -55,9 +55,10 @@ Expected<void> read_factors(const Arguments& arguments, ScheduleRequest& request
   if (arguments.has("--overlap-factor")) {
     const std::string text = arguments.value("--overlap-factor");
     const auto factor = bare_number(text);
-    if (!factor || !(*factor > 0 && *factor <= 10))
+    if (!factor || !(*factor >= 0.5 && *factor <= 10))
       return fail("--overlap-factor", fmt::format("'{}' is no factor", text.substr(0, 60)),
-          "above 0, at most 10; 1: a fused pair lasts as long as its two one after the other");
+          "from 0.5, where two of a length hide each other, to 10; 1: a fused pair lasts as long as its two one after "
+          "the other");
     request.pair_factor = *factor;
   }
   TRY(request.memory_cap, size_flag(arguments, "--memory-cap", 0));

@@ -106,6 +106,9 @@ const ScheduleReplay* most_misled(const ScheduleComparison& comparison) {
   return most;
 }
 
+/// Rounded first, so that nothing is written as less than nothing.
+std::string signed_gap(double gap) { return fmt::format("{:+.2f} %", std::round(1e4 * gap) / 100 + 0.0); }
+
 }  // namespace
 
 std::string comparison_text(const ScheduleComparison& comparison) {
@@ -118,7 +121,7 @@ std::string comparison_text(const ScheduleComparison& comparison) {
         schedule_time_text(run, run.timeline.span.value()), format_percent(run.timeline.bubble_fraction()),
         fmt::format("{:.4g}", run.peak_micro_batches()), fmt::format("{}", run.timeline.messages),
         fmt::format("{}x", run.order.directions), schedule_gap_text(run.gap()),
-        run.replay ? fmt::format("{:+.2f} %", 100 * run.replay->means_gap) : ""});
+        run.replay ? signed_gap(run.replay->means_gap) : ""});
   }
   std::string text = table.text("");
   text += "\nheld: micro-batches whose activations the fullest rank keeps until W; gap: above the lower bound at that\n"

@@ -47,9 +47,8 @@ bool said_by_mapping(const Request& request, const RunField& field) {
 
 /// Why the lever of a field can do nothing here; "" where it can.
 std::string_view why_idle(const RunField& field, const Request& request, const Scenario& scenario) {
-  const FieldLever& lever = field.lever;
-  if (lever.applies == nullptr || lever.applies(*scenario.split, request.wishes(), scenario.network.row)) return {};
-  return lever.why_not;
+  if (field.applies == nullptr || field.applies(*scenario.split, request.wishes(), scenario.network.row)) return {};
+  return field.why_not;
 }
 
 PlanLever lever_of_field(const RunField& field, const Request& request, const Scenario& scenario) {

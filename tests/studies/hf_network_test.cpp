@@ -122,6 +122,19 @@ TEST(HfNetwork, ExpertsThatAConfigSwitchesOffAreNone) {
   EXPECT_THAT(run.err, HasSubstr("num_experts 8"));
 }
 
+/// A checkpoint's folder is taken by its bare name, unless a row of the catalogue has it.
+TEST(HfNetwork, AFolderNeedsNoPath) {
+  const std::filesystem::path folder = std::filesystem::path(config_file("LlamaForCausalLM")).parent_path(),
+                              before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.parent_path());
+  const auto bare = run_line("predict " + folder.filename().string() + " --gpus 8");
+  const auto shown = run_line("show network " + folder.filename().string());
+  std::filesystem::current_path(before);
+  EXPECT_EQ(bare.code, 0) << bare.err;
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  EXPECT_EQ(bare.out, run_line("predict " + folder.string() + " --gpus 8").out);
+}
+
 /// What `show` prints of a config.json is a network, too, with what it counts beside the text.
 TEST(HfNetwork, WhatIsShownOfAFileIsForecast) {
   const std::string file = config_file("LlamaForCausalLM"), shown = testing_program::own_path("shown.json");

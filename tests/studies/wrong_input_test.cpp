@@ -45,11 +45,50 @@ TEST(WrongInput, UnknownNames) {
   EXPECT_THAT(input_refusal("--versoin"), HasSubstr("unknown flag"));
 }
 
+/// GPT-2 has 1,024: 1,000 + 24 are all of them.
+TEST(WrongInput, RequestsBeyondLearnedPositions) {
+  const std::string served = "serve gpt2-1.5b --gpus 1 --input 1000 --concurrency 1 --output ";
+  EXPECT_THAT(input_refusal(served + "25"), HasSubstr("1000 + 25 positions, and gpt2-1.5b has learned positions"));
+  EXPECT_EQ(run_line(served + "24").code, 0);
+}
+
+TEST(WrongInput, TwoFormsOfOneAnswer) {
+  for (const char* line : {"whatif llama3-8b --gpus 8", "scale llama3-8b --gpus 8",
+           "sweep llama3-8b --gpus 8 --global-batch 8", "schedule --compare --stages 2 --micro-batches 4"})
+    EXPECT_THAT(input_refusal(std::string(line) + " --csv --json"), HasSubstr("--csv: beside --json")) << line;
+}
+
+TEST(WrongInput, TimingsOfAnotherWorldAndTooFew) {
+  const std::string head = "m,n,k,dtype,time_us\n", product = "1024,1024,1024,bf16,";
+  const auto fit = [](const std::string& file) {
+    return input_refusal("calibrate fit " + file + " --gpu h100-sxm -o " + testing_program::own_path("p.json"));
+  };
+  EXPECT_THAT(fit(written("years.csv", head + product + "1e300\n")), HasSubstr("within an hour"));
+  EXPECT_THAT(fit(written("hours.csv", head + product + "3600000001\n")), HasSubstr("within an hour"));
+  EXPECT_THAT(fit(written("few.csv", head + product + "10\n")), HasSubstr("a law needs 4 rows or more"));
+}
+
+TEST(WrongInput, WhatIsSaidOfLogsNeedsALog) {
+  const std::string records = "calibrate runs " STEPCAST_SOURCE_DIR "/examples/measured_runs.json ";
+  for (const char* said : {"--machine nope", "--gpus 8", "--model llama3-8b"})
+    EXPECT_THAT(input_refusal(records + said), HasSubstr("none of the files is one")) << said;
+}
+
 TEST(WrongInput, MissingAndExtraWords) {
   EXPECT_THAT(input_refusal("predict"), HasSubstr("no network is named"));
   EXPECT_THAT(input_refusal("show network"), HasSubstr("usage: stepcast show"));
   EXPECT_THAT(input_refusal("predict llama3-70b llama3-8b"), HasSubstr("unexpected argument 'llama3-8b'"));
   EXPECT_THAT(run_line(std::vector<std::string>{}).err, HasSubstr("Usage: stepcast COMMAND"));
+}
+
+/// On 4 stages 6 micro-batches are a round of 4 and half a round: 4 and 8 are whole, times dp 2.
+TEST(WrongInput, SchedulesNameTheBatchesThatTheyRun) {
+  EXPECT_THAT(input_refusal("predict llama3-8b --gpus 8 --pp 4 --chunks 2 --global-batch 12"),
+      HasSubstr("--global-batch 8 or 16, which are 4 or 8 micro-batches"));
+  EXPECT_EQ(run_line("predict llama3-8b --gpus 8 --pp 4 --chunks 2 --global-batch 16").code, 0);
+  EXPECT_THAT(input_refusal("predict llama3-8b --gpus 8 --pp 8 --schedule dualpipe --global-batch 6"),
+      HasSubstr("--global-batch 16, which is 16 micro-batches"));
+  EXPECT_THAT(input_refusal("predict llama3-8b --gpus 8 --pp 8 --schedule interleaved-1f1b"), HasSubstr("chunks 2"));
 }
 
 TEST(WrongInput, NumbersThatDoNotDivide) {

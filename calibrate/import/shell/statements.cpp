@@ -1,4 +1,4 @@
-// Statements of a shell script: branches, loops, functions, and files that it writes itself.
+// Statements of a shell script: branches, loops and functions.
 #include <algorithm>
 #include <cctype>
 
@@ -14,94 +14,7 @@ namespace {
 // Real scripts: a few functions, called once.
 constexpr int most_function_calls = 200;
 
-/// What Slurm tells a job of its header. `sign` sets off the kind of GPU: gpu:8, gpu:h100:8.
-struct BatchVariable {
-  std::string_view option, variable;
-};
-constexpr BatchVariable batch_variables[] = {{"nodes", "SLURM_NNODES"}, {"nodes", "SLURM_JOB_NUM_NODES"},
-    {"N", "SLURM_NNODES"}, {"N", "SLURM_JOB_NUM_NODES"}, {"ntasks-per-node", "SLURM_NTASKS_PER_NODE"},
-    {"ntasks", "SLURM_NTASKS"}, {"ntasks", "SLURM_NPROCS"}, {"n", "SLURM_NTASKS"}, {"n", "SLURM_NPROCS"},
-    {"gpus-per-node", "SLURM_GPUS_PER_NODE"}, {"gpus-per-node", "SLURM_GPUS_ON_NODE"}, {"gres", "SLURM_GPUS_ON_NODE"}};
-
 }  // namespace
-
-/// True where the line opens one: it is read (or passed over, where nobody wants it).
-bool ShellReader::take_heredoc(Place& place) {
-  if (place.rest().find("<<") == std::string_view::npos || missing_ends_ > most_unclosed) return false;
-  const auto here = heredoc_at(place.source.text, place.at);
-  if (!here) return ++missing_ends_, false;
-  if (here->header.ends_with("$(cat")) return false;  // a value: parameter.cpp
-  inner_ = {};
-  const std::size_t line = place.counter.line(place.source, here->body);
-  const ShellSource body = place.source.part(here->body, here->end - here->body, line);
-  place.at = here->next;
-  if (!blocks_.active()) return true;
-  ShellText text;
-  if (here->expands) text = ShellWords(body, &variables_).piece(false);
-  LineCounter lines;
-  for (std::size_t i = 0; !here->expands && i < body.text.size(); ++i) text.put(body.text[i], lines.line(body, i));
-  keep_body(std::move(text), *here, line, place.depth);
-  return true;
-}
-
-void ShellReader::keep_body(ShellText text, const Heredoc& here, std::size_t line, int depth) {
-  const std::string_view program = last_of_path(first_token(here.header));
-  if (program == "read" && here.header.find(" -d") != here.header.npos) {  // read -r -d '' ARGS <<EOF
-    const std::string name(here.header.substr(here.header.find_last_of(" \t") + 1));
-    if (assignment_length(name + "=") > 0) apply({{name, ShellValue{{text}, false, line, 0, {}}}}, true);
-    return;
-  }
-  std::string target;
-  if (!here.target.empty()) target = ShellWords(ShellSource(here.target, line), &variables_).piece(true).shown();
-  if (!target.empty()) keep_file(target, text, line, here.appends);
-  if (program != "bash" && program != "sh" && program != "sbatch" && program != "ssh") return;
-  texts_.push_back(std::move(text));
-  inner_ = take_text(ShellSource(texts_.back()), depth + 1);
-}
-
-/// A script is read where a later line runs it, and one that no line runs at the end. Of a file that is written anew,
-/// or of that name in two folders, nobody knows which of its texts a launch reads.
-void ShellReader::keep_file(const std::string& name, ShellText text, std::size_t line, bool appends) {
-  if (!variables_.spend(text.size())) return;
-  const std::string last(last_of_path(name));
-  const auto known = std::ranges::find(written_, last, &WrittenFile::name);
-  const auto older = std::ranges::find(out_.files, name, &ShellFile::name);
-  if (const auto beside = appends && known == written_.end() ? text_at_hand(name) : std::nullopt) {
-    ShellText whole;
-    whole.put(*beside, line), whole.put(text), text = std::move(whole);
-    if (!variables_.spend(text.size())) return;
-  } else if (known != written_.end() && appends) {
-    ShellText whole = known->text;
-    whole.put(text), text = std::move(whole);
-    if (!variables_.spend(text.size())) return;
-  } else if (known != written_.end() && known->text.marked() != text.marked()) {
-    out_.changed.emplace(last, line);
-  }
-  if (known != written_.end()) *known = {last, text};
-  else written_.push_back({last, text});
-  if (older != out_.files.end()) line = older->line, out_.files.erase(older);
-  ShellFile file{name, {}, line, text.unset()};
-  const std::string& marked = text.marked();
-  for (std::size_t at = 0; at < marked.size(); ++at) {
-    if (marked[at] != unset_begin) {
-      file.text += marked[at];
-      continue;
-    }
-    const std::size_t end = std::min(marked.find(unset_name_end, at), marked.size());
-    file.text += "${" + marked.substr(at + 1, end - at - 1) + "}";
-    at = std::min(marked.find(unset_end, at), marked.size());
-  }
-  out_.files.push_back(std::move(file));
-}
-
-Expected<void> ShellReader::read_unrun() {
-  for (std::size_t i = 0; i < written_.size(); ++i) {
-    if (written_[i].run || !is_script_name(written_[i].name)) continue;
-    texts_.push_back(written_[i].text);
-    TRY(take_text(ShellSource(texts_.back()), 1));
-  }
-  return {};
-}
 
 bool ShellReader::take_block_word(Place& place, std::string_view token) {
   const std::string_view rest = place.rest();
@@ -356,67 +269,6 @@ Expected<void> ShellReader::step_over(Place& place, std::size_t count) {
   if (place.at - signs >= 2) place.at -= 2;  // ;; ends a branch of a case
   place.line_known = place.line_known && place.at <= place.line_end;
   return {};
-}
-
-void ShellReader::take_batch(std::string_view plain, std::size_t line) {
-  ShellWords words(ShellSource(plain.substr(1), line), &variables_);
-  ShellCommand command{line, {{"#SBATCH", line, {}, false}}, {}, {}, {}};
-  while (words.next()) command.words.push_back(plain_word(words.word(), true));
-  if (command.words.size() < 2) return;
-  command.words.erase(command.words.begin() + 1);
-  set_batch_variables(command.words, command.words.size(), line);
-  out_.commands.push_back(std::move(command));
-}
-
-/// "#PBS -l select=16:ncpus=96:ngpus=8" and "#BSUB -nnodes 64" in the words of Slurm. Chunks of several kinds, and more
-/// than one to a node, are left alone.
-void ShellReader::take_chunks(std::string_view plain, std::size_t line) {
-  ShellCommand command{line, {{"#SBATCH", line, {}, false}}, {}, {}, {}};
-  const auto put = [&](std::string_view option, std::string_view count) {
-    if (!count.empty() && count.find_first_not_of("0123456789") == count.npos)
-      command.words.push_back({fmt::format("--{}={}", option, count), line, {}, false});
-  };
-  if (const std::size_t nodes = plain.find(" -nnodes "); plain.starts_with("#BSUB") && nodes != plain.npos)
-    put("nodes", first_token(stripped(plain.substr(nodes + 9))));
-  if (const std::size_t select = plain.find("select="); plain.starts_with("#PBS") && select != plain.npos) {
-    std::string_view chunk = first_token(plain.substr(select + 7));
-    chunk = chunk.substr(0, chunk.find(','));
-    if (chunk.find('+') != chunk.npos) return;
-    const std::size_t gpus = chunk.find(":ngpus=");
-    const std::string_view count =
-        gpus == chunk.npos ? "" : chunk.substr(gpus + 7, chunk.find(':', gpus + 7) - gpus - 7);
-    if (count == "1" || count == "2") return;
-    put("nodes", chunk.substr(0, chunk.find(':')));
-    put("ntasks-per-node", count);
-  }
-  if (command.words.size() > 1) out_.commands.push_back(std::move(command));
-}
-
-/// What Slurm tells the commands behind the options words[1] to words[end - 1]; -N2 becomes two words.
-void ShellReader::set_batch_variables(std::vector<ShellWord>& words, std::size_t end, std::size_t line) {
-  for (std::size_t i = 1; i < end; ++i)
-    if (const std::size_t value = glued_value(words[i].text); value > 0) {
-      ShellWord number = words[i];
-      number.text = number.text.substr(value);
-      words[i].text.resize(value);
-      words.insert(words.begin() + static_cast<std::ptrdiff_t>(++i), std::move(number));
-      ++end;
-    }
-  for (std::size_t i = 1; i < end; ++i) {
-    const std::string& word = words[i].text;
-    const std::size_t dashes = std::min(word.find_first_not_of('-'), word.size()),
-                      equals = std::min(word.find('='), word.size());
-    std::string value = equals < word.size() ? word.substr(equals + 1) : i + 1 < end ? words[i + 1].text : "";
-    value = value.substr(value.rfind(':') + 1);
-    for (const BatchVariable& row : batch_variables)
-      if (dashes > 0 && word.substr(dashes, equals - dashes) == row.option) set_plain(row.variable, value, line);
-  }
-}
-
-void ShellReader::set_plain(std::string_view name, std::string_view text, std::size_t line) {
-  ShellText value;
-  value.put(text, line);
-  variables_.set(std::string(name), ShellValue{{value}, false, line, 0, {}});
 }
 
 }  // namespace stepcast::calibrate

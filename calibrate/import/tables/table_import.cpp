@@ -82,11 +82,12 @@ std::optional<Seconds> TableImport::time(std::string_view column, double seconds
     leave_out(empty_time);
     return std::nullopt;
   }
-  const double value = number(column);
-  if (!error_ && !(value > 0))
-    refuse(fmt::format("time {} in column '{}'", value, column), "times of real calls, above 0");
+  constexpr double longest = 3600;  // seconds: no call lasts an hour
+  const double value = number(column), seconds = value * seconds_per_unit;
+  if (!error_ && !(value > 0 && seconds <= longest))
+    refuse(fmt::format("time {} in column '{}'", value, column), "times of real calls, above 0 and within an hour");
   if (error_) return std::nullopt;
-  return Seconds(value * seconds_per_unit);
+  return Seconds(seconds);
 }
 
 bool TableImport::wants(const std::string& column, std::string_view value) const {

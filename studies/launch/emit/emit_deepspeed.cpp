@@ -179,6 +179,8 @@ Emission emit_deepspeed(const EmitPlan& plan) {
   emission.beside = fmt::format("--gpus {}{}{}", plan.scenario->plan.gpus, sequence.empty() ? "" : " ", sequence);
   emission.unsaid = ds_gaps(plan);
   emission.text = ds_text(plan, emission);
+  const std::string stack = stack_beside(plan, "deepspeed-zero");  // the line in the file has it anyway
+  if (!stack.empty()) emission.beside += " " + stack;
   return emission;
 }
 

@@ -181,14 +181,35 @@ void add_naive(SpacePoints& points, const SweepRow& winner, SweepVerdict& verdic
 
 struct Relief {
   std::string_view key, advice;
+  bool by_stages = false;  ///< more of them make it smaller
 };
 /// By the key of lifetime_rows.
-constexpr Relief reliefs[] = {{"weights", "more tp or pp, or --zero 3"},
-    {"gradients", "more tp or pp, or --zero 2 or 3"},
-    {"optimizer", "more tp or pp, more dp at --zero 1 or above, or more GPUs"},
+constexpr Relief reliefs[] = {{"weights", "more tp or pp, or --zero 3", true},
+    {"gradients", "more tp or pp, or --zero 2 or 3", true},
+    {"optimizer", "more tp or pp, more dp at --zero 1 or above, or more GPUs", true},
     {"activations", "--recompute full, a smaller --micro-batch, or more tp (with sp) or cp"},
-    {"gathered_weights", "more tp or pp, or a lower --zero"},
+    {"gathered_weights", "more tp or pp, or a lower --zero", true},
     {"temporary", "a smaller --micro-batch, or more tp or cp"}};
+
+/// Pipelines beyond the nearest miss that the sweep did not try, of those that GPUs and batch allow: "; --pp 4,8,16
+/// --layout balanced goes with these GPUs and this batch"; "" where there is none.
+std::string deeper_pipelines(const SpacePoints& points, const Digits& digits) {
+  constexpr std::int64_t deepest = 64;
+  const SplitWishes at = points.wishes(digits);
+  const std::int64_t layers = points.network().layers;
+  const auto& tried = points.space().values[static_cast<std::size_t>(AxisId::pp)];
+  std::string list;
+  bool uneven = false;
+  for (std::int64_t pp = 2; pp <= std::min(layers, deepest); pp *= 2) {
+    const std::int64_t ways = at.tp * at.cp * pp;
+    if (pp <= at.pp || at.gpus % ways != 0 || at.global_batch % (at.micro_batch * (at.gpus / ways)) != 0) continue;
+    if (contains(tried, std::to_string(pp))) continue;
+    list += fmt::format("{}{}", list.empty() ? "" : ",", pp);
+    uneven = uneven || layers % pp != 0;
+  }
+  if (list.empty()) return {};
+  return fmt::format("; --pp {}{} goes with these GPUs and this batch", list, uneven ? " --layout balanced" : "");
+}
 
 }  // namespace
 
@@ -224,7 +245,10 @@ Expected<Overflow> overflow_of(SpacePoints& points, const SweepResult& result) {
   const auto largest = std::ranges::max_element(rows, smaller);
   overflow.largest = fmt::format("{} {} of {}", largest->name, format_bytes(largest->bytes), format_bytes(memory.peak));
   for (const Relief& relief : reliefs)
-    if (relief.key == largest->key) overflow.advice = relief.advice;
+    if (relief.key == largest->key) {
+      overflow.advice = relief.advice;
+      if (relief.by_stages) overflow.advice += deeper_pipelines(points, points.space().digits(overflow.index));
+    }
   return overflow;
 }
 

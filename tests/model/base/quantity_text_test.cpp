@@ -80,6 +80,9 @@ TEST(Format, KeepsThreeDigitsAndFitsThePrefix) {
   EXPECT_EQ(format_seconds(Seconds(0.99996)), "1.00 s") << "not 1000 ms";
   EXPECT_EQ(format_seconds(Seconds(37.2e-6)), "37.2 us");
   EXPECT_EQ(format_seconds(Seconds(9000)), "2.50 h");
+  EXPECT_EQ(format_seconds(Seconds(910 * 3600.0)), "910 h");
+  EXPECT_EQ(format_seconds(Seconds(2400 * 3600.0)), "100 d");
+  EXPECT_EQ(format_seconds(Seconds(2000 * 86400.0)), "5.48 years");  // 2000 / 365.25
   EXPECT_EQ(format_bytes(Bytes(1.5 * (1 << 30))), "1.50 GiB");
   EXPECT_EQ(format_bytes_decimal(Bytes(268e6)), "268 MB");
   EXPECT_EQ(format_bytes(Bytes(0)), "0 B");

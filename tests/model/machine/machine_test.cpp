@@ -6,7 +6,7 @@ namespace stepcast {
 namespace {
 
 const std::string toy_gpu =
-    R"({"id": "toy", "architecture": "toy", "multiprocessors": 10, "peak": {"bf16": "100 TFLOP/s"},
+    R"({"id": "toy", "architecture": "hopper", "multiprocessors": 10, "peak": {"bf16": "100 TFLOP/s"},
   "memory": "10 GiB", "memory_bandwidth": "1 TB/s", "l2": "10 MiB", "scale_up_bandwidth": "100 GB/s"})";
 
 /// Four GPUs of 4 x 25 GB/s in a node, two nodes, four NICs of 10 GB/s each: 10 GB/s per GPU leave the node.
@@ -104,6 +104,21 @@ TEST(ReadMachine, RefusesAbsurdAndUnitlessQuantities) {
   EXPECT_NE(machine_error(toy_machine("-1 GB/s")).find("negative"), std::string::npos);
   EXPECT_NE(machine_error(toy_machine("100 GB")).find("is a memory size, not a bandwidth"), std::string::npos);
   EXPECT_NE(machine_error(toy_machine("100 GB/s", "10 GB/s", "30 GB/s", "1e99")), "accepted");
+}
+
+TEST(ReadMachine, RefusesArchitecturesThatNobodyKnowsAndEmptyNames) {
+  const auto with = [](const std::string& from, const std::string& to) {
+    std::string text = toy_machine();
+    return machine_error(text.replace(text.find(from), from.size(), to));
+  };
+  for (const char* word : {"0", "", "-1", "Hopper", "hoper"}) {
+    const std::string error = with("\"hopper\"", "\"" + std::string(word) + "\"");
+    EXPECT_NE(error.find("m.json:/gpu/architecture: unknown architecture"), std::string::npos) << error;
+  }
+  EXPECT_NE(with("\"hopper\"", "\"hoper\"").find("did you mean 'hopper'?"), std::string::npos);
+  EXPECT_NE(with("\"node\"", "\"\"").find("/levels/0/name: is empty"), std::string::npos);
+  EXPECT_NE(
+      with("\"id\": \"toy-machine\"", "\"id\": \"m\", \"name\": \"\"").find("/name: is empty"), std::string::npos);
 }
 
 TEST(WriteMachine, ReadsBackTheSameWithoutACatalogue) {

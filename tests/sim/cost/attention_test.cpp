@@ -72,6 +72,26 @@ TEST(AttentionPrice, ANarrowCoreGainsUnderNarrowPlansOnly) {
   }
 }
 
+/// The law is of 16 bits, whose peak is 200 TFLOP/s here: at 100 in tf32 the core takes twice as long, at 20 in fp32
+/// ten times, and nobody measured it.
+TEST(AttentionPrice, WideOperandsTakeTheSharesOfTheirPeaks) {
+  Machine machine = small::machine();
+  const auto peak = [&](Precision p, double rate) { machine.gpu.peak[static_cast<int>(p)] = FlopsPerSecond(rate); };
+  peak(Precision::bf16, 200e12), peak(Precision::tf32, 100e12), peak(Precision::fp32, 20e12);
+  const Profile profile = small::profile();
+  const Stack stack = small::stack();
+  KernelWork work = small::gemm(1, Pass::forward);
+  work.kernel = KernelClass::attention;
+  work.sequence = 4096, work.head_dim = 128, work.element_bytes = 4;
+  const auto price = [&](Precision p) { return CostModel(machine, profile, stack, p).work(work); };
+  EXPECT_NEAR(price(Precision::bf16).time.value(), 1, 1e-9);
+  EXPECT_NEAR(price(Precision::tf32).time.value(), 2, 1e-9);
+  EXPECT_NEAR(price(Precision::fp32).time.value(), 10, 1e-9);
+  EXPECT_EQ(price(Precision::tf32).source, std::max(profile.attention.source, Source::transferred));
+  peak(Precision::tf32, 300e12);
+  EXPECT_NEAR(price(Precision::tf32).time.value(), 1, 1e-9) << "no faster than the law";
+}
+
 TEST(AttentionPrice, NoOtherKernelFollowsTheAttentionOfAStack) {
   Machine machine = small::machine();
   machine.gpu.architecture = "hopper";

@@ -53,7 +53,7 @@ TEST(Fleet, SpareNodesTakeRoomAndArePaid) {
       options[0]["cost"], 16 * options[0]["time_s"].get<double>() / 3600 * 3, 1e-9 * options[0]["cost"].get<double>());
   EXPECT_EQ(answer["cost_over_time"][0]["on"][0]["run_gpus"], 8);
   EXPECT_THAT(answer["jobs"][0]["skipped"].dump(), HasSubstr("with 1 spare node it takes 24 of 16 GPUs"));
-  EXPECT_THAT(run_line("fleet " + line).out, HasSubstr("16 x dgx-h100 (8 run)"));
+  EXPECT_THAT(run_line("fleet " + line).out, HasSubstr("16 GPUs of dgx-h100 (8 run)"));
 }
 
 // From 128 GPUs on a job loses 10.4 % of its time to uneven work: 0.896 of a step is the even one, and 0.896 of the
@@ -67,7 +67,7 @@ TEST(Fleet, MfuIsThatOfTheStepBesideIt) {
   EXPECT_NEAR(option["step_time_s"].get<double>() * 0.896, even["step_time_s"], 1e-9);
   EXPECT_NEAR(option["mfu"], 0.896 * even["mfu"].get<double>(), 1e-9);
   // Said of this option alone; the others are taken as even.
-  EXPECT_THAT(answer["jobs"][0]["assumptions"].dump(), HasSubstr("128 x dgx-h100: uneven work: "));
+  EXPECT_THAT(answer["jobs"][0]["assumptions"].dump(), HasSubstr("128 GPUs of dgx-h100: uneven work: "));
   const json none = fleet_answer(small_job + "--machine dgx-h100:128 --price dgx-h100=3 --imbalance none");
   EXPECT_NEAR(none["jobs"][0]["options"].back()["step_time_s"], even["step_time_s"].get<double>(), 1e-9);
 }

@@ -163,7 +163,7 @@ constexpr KindRefusal kind_refusals[] = {
         "megatron-core"},
     {"--schedule seq-1f1b --seq-splits 4 --explain", "--explain: ", "cut into slices", "--seq-splits"},
     {"--schedule dualpipe --global-batch 9", "--schedule: ", "half of the micro-batches each way, not 9",
-        "micro-batches 8 or 10"},
+        "--global-batch 8 or 10, which are 8 or 10 micro-batches"},
     {"--schedule chimera --pp 2 --chunks 2", "--schedule: ", "one chunk per rank, not 2", "chunks 1"},
     {"--schedule dualpipe --seq-splits 2", "--seq-splits: ", "dualpipe does not cut the sequence",
         "seq-1f1b or terapipe"},

@@ -78,7 +78,7 @@ TEST(PredictSizes, HintsAreAccepted) {
 }
 
 TEST(PredictSizes, ChunksWithoutStagesAreSaid) {
-  EXPECT_THAT(run_line("predict llama3-8b --gpus 8 --chunks 2").out, HasSubstr("without pp they do nothing"));
+  EXPECT_THAT(run_line("predict llama3-8b --gpus 8 --chunks 2").out, HasSubstr("--chunks: without pp it does nothing"));
 }
 
 TEST(Help, OfOneCommand) {

@@ -179,18 +179,60 @@ TEST(PredictWays, CopiesOfShardsAreTheMappingThatSaysThem) {
   EXPECT_EQ(ways_report_of(fully + " --dp-replicate 1"), whole);
 }
 
-TEST(PredictWays, WhatDoesNothingIsSaid) {
-  EXPECT_THAT(
-      run_line("predict llama3-8b --gpus 16 --zero 0 --dp-replicate 2").out, HasSubstr("with zero 0 it does nothing"));
-  EXPECT_THAT(run_line("predict llama3-8b --cp-kind ulysses").out, HasSubstr("without cp it does nothing"));
-  EXPECT_THAT(
-      run_line("predict llama3-8b --tp 2 --sp off --save-gathered on").out, HasSubstr("without sp it does nothing"));
-  EXPECT_THAT(run_line(base + " --recompute full --save-gathered on").out, HasSubstr("save-gathered does nothing"));
-  EXPECT_THAT(
-      run_line(base + " --scatter-boundary on").out, HasSubstr("scatter-boundary cuts what every tp rank would send"));
-  EXPECT_THAT(run_line(base + " --sp off --scatter-boundary on --save-gathered off").out, Not(HasSubstr("nothing:")));
+/// What stands between the name of the run and its figures.
+std::string above_figures(const std::string& line) {
+  const std::string out = run_line(line).out;
+  return out.substr(0, out.find("Step time"));
+}
+
+struct IdleFlag {
+  const char *line, *told;
+};
+const IdleFlag idle_flags[] = {{"--gpus 1 --dp-overlap off", "--dp-overlap: without dp or cp"},
+    {"--gpus 1 --param-overlap off", "--param-overlap: without shards over dp or cp"},
+    {"--gpus 1 --tp-overlap on", "--tp-overlap: without tp, cp or ep"},
+    {"--gpus 1 --pp-overlap off", "--pp-overlap: without pp"},
+    {"--gpus 8 --tp 8 --schedule zb-h1", "--schedule: on one stage"},
+    {"--gpus 8 --tp 8 --zero 2", "--zero: without dp or cp"},
+    {"--gpus 8 --pp 8 --memory-cap 8", "--memory-cap: the schedule keeps an order of its own"},
+    {"--gpus 8 --sp on", "--sp: without tp"}, {"--gpus 8 --chunks 2", "--chunks: without pp"},
+    {"--gpus 8 --layout balanced", "--layout: there is one stage"},
+    {"--gpus 8 --order dp-tp-cp-pp", "--order: with one axis"},
+    {"--gpus 16 --zero 0 --dp-replicate 2", "--dp-replicate: with zero 0 it does nothing"},
+    {"--gpus 8 --cp-kind ulysses", "--cp-kind: without cp it does nothing"},
+    {"--gpus 8 --tp 2 --sp off --save-gathered on", "--save-gathered: without sp"},
+    {"--gpus 8 --tp 2 --recompute full --save-gathered on", "--save-gathered: without sp, or with full recomputation"},
+    {"--gpus 8 --tp 2 --scatter-boundary on", "--scatter-boundary: without tp and pp, or with sp"}};
+
+/// The forecast is that without the flag, and says so before its figures.
+TEST(PredictWays, AFlagThatDoesNothingIsNamedAboveTheFigures) {
+  const std::string run = "predict llama3-8b --machine dgx-h100 --stack megatron-core ";
+  for (const IdleFlag& idle : idle_flags) {
+    EXPECT_THAT(above_figures(run + idle.line), HasSubstr(idle.told)) << idle.line;
+    std::string without = idle.line;
+    without.erase(without.rfind(" --"));
+    EXPECT_DOUBLE_EQ(ways_report_of(run + idle.line).at("step_time_s").get<double>(),
+        ways_report_of(run + without).at("step_time_s").get<double>())
+        << idle.line;
+  }
+}
+
+TEST(PredictWays, AFlagThatDoesSomethingIsNotNamed) {
+  for (const char* line : {"--tp 4 --sp off --scatter-boundary on --save-gathered off", "--dp-overlap off", "--zero 0",
+           "--order tp-cp-pp-dp", "--schedule zb-auto --memory-cap 8", "--pp-overlap off --tp-overlap on"})
+    EXPECT_THAT(above_figures(base + " " + line), Not(HasSubstr("--"))) << line;
+  EXPECT_THAT(above_figures("predict llama3-8b --gpus 8 --tp 8 --schedule gpipe"), Not(HasSubstr("--schedule")))
+      << "it holds all micro-batches, on one stage, too";
   EXPECT_THAT(run_line("predict llama3-8b --cp 2").out, HasSubstr("--cp-kind ring"));
   EXPECT_THAT(run_line("predict llama3-8b").out, Not(HasSubstr("--cp-kind")));
+}
+
+TEST(PredictWays, HowALaunchWasReadStandsAboveTheFigures) {
+  const std::string launch =
+      "predict --machine dgx-h100 --launch " STEPCAST_SOURCE_DIR "/examples/launches/llama3_70b.sh";
+  EXPECT_THAT(above_figures(launch), HasSubstr("launch: by its program or names a launch of Megatron-LM"));
+  const std::string out = run_line(launch).out;
+  EXPECT_THAT(out.substr(out.find("Step time")), Not(HasSubstr("launch: ")));
 }
 
 TEST(PredictWays, ScenarioFilesGiveTheSameRun) {

@@ -180,6 +180,7 @@ constexpr RefusedWords refused_words[] = {
     {"1f1b --stages 4 --micro-batches 8 --forward nan --input-grad 1 --weight-grad 1", "nan is no time"},
     {"1f1b --stages 4 --micro-batches 8 --forward 0 --input-grad 0 --weight-grad 0", "all work takes no time"},
     {"1f1b --stages 4 --micro-batches 8 --forward 1 --input-grad 1 --weight-grad 1 --overlap-factor 0", "no factor"},
+    {"1f1b --stages 4 --micro-batches 8 --forward 1 --input-grad 1 --weight-grad 1 --overlap-factor 0.4", "from 0.5"},
     {"1f1b --stages 4 --micro-batches 8 --forward 1 --input-grad 1 --weight-grad 1 --memory-cap 3",
         "--memory-cap 4 or more"},
     {"1f1b --stages 4 --micro-batches 8 --forward 1 --input-grad 1 --weight-grad 1 --csv --json", "--csv"},

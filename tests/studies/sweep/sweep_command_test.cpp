@@ -271,6 +271,17 @@ TEST(SweepCommand, NothingLeftIsAResultWithItsReason) {
   }
 }
 
+/// 126 layers: of their divisors only 1 and 2 divide 16,384 GPUs, so that layers lie unevenly on 1, 2, 4, ... stages.
+TEST(SweepCommand, DepthsThatDivideLayersButNoGpusAreNotAllThatIsTried) {
+  const std::string meta = "llama3-405b --machine dgx-h100 --gpus 16384 --global-batch 2048 --seq 8k --tp 8 --top 1";
+  const json answer = swept(meta);
+  ASSERT_EQ(answer["top"].size(), 1U);
+  EXPECT_EQ(answer["top"][0]["plan"]["layout"], "balanced");
+  const auto few = run_line("sweep " + meta + " --pp 1,2 --layout even --chunks 1");
+  EXPECT_THAT(few.out, HasSubstr("No configuration fits in memory."));
+  EXPECT_THAT(few.out, HasSubstr("--pp 4,8,16,32,64 --layout balanced"));
+}
+
 TEST(SweepCommand, DryRunOnlyCounts) {
   const json plan = swept(several + " --dry-run --shard 1/3");
   EXPECT_EQ(plan["configurations"], 38'880 / 3);

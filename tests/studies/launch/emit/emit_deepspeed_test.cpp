@@ -54,6 +54,12 @@ TEST(EmitDeepSpeed, CommentsStandInTheFirstKeyAndSayHowToReadItBack) {
   EXPECT_EQ(ds_written(zero_wishes()).text.find("\"_comment\""), 4u);
 }
 
+/// Without its stack a file of another software would be read as DeepSpeed's own.
+TEST(EmitDeepSpeed, TheStackStandsBesideTheFile) {
+  EXPECT_EQ(
+      ds_written(zero_wishes(), emit_scenario("llama3-8b", "megatron-core")).beside, "--gpus 64 --stack megatron-core");
+}
+
 TEST(EmitDeepSpeed, WhatItCannotSayStandsInTheFileToo) {
   SplitWishes wishes = zero_wishes();
   wishes.recompute = {Recompute::Kind::full, 0};

@@ -1,4 +1,4 @@
-#include "studies/run/tried_values.h"
+#include "studies/run/split/tried_values.h"
 
 #include <algorithm>
 #include <functional>
@@ -20,6 +20,9 @@ constexpr std::int64_t long_positions = 16'384;
 constexpr std::int64_t positions_per_cp_rank = 4096;
 // layer counts with fewer divisors than this (61, 94) are split unevenly
 constexpr std::size_t few_pipelines = 4;
+// so are those of which hardly one divides the GPUs, too, where these have room for a pipeline
+constexpr std::size_t few_runnable = 3;
+constexpr std::int64_t few_runnable_from = 8;
 constexpr std::int64_t most_ways_per_axis = 32'768;  // as the flags have it
 
 AxisValues values_of(const AxisNumbers& numbers) {
@@ -95,20 +98,24 @@ AxisValues all_cp_kinds(const AxisContext&) {
 static AxisNumbers even_pipelines(const NetworkSpec& network) {
   return divisors_to(network.layers, deepest_usual_pipeline);
 }
-static bool splits_evenly(const NetworkSpec& network) { return even_pipelines(network).size() >= few_pipelines; }
+/// Are there pipelines enough that divide layers and GPUs alike? Of 126 layers and 16,384 GPUs only 1 and 2 do.
+static bool splits_evenly(const AxisContext& c) {
+  const AxisNumbers depths = even_pipelines(*c.network);
+  const AxisNumbers runnable = numbers_if(depths, [&](std::int64_t depth) { return c.most_gpus % depth == 0; });
+  return depths.size() >= few_pipelines && (runnable.size() >= few_runnable || c.most_gpus < few_runnable_from);
+}
 AxisValues usual_pp(const AxisContext& c) {
-  const AxisNumbers depths = splits_evenly(*c.network)
-                                 ? even_pipelines(*c.network)
-                                 : powers_of_two(std::min(c.network->layers, deepest_usual_pipeline));
+  const AxisNumbers depths = splits_evenly(c) ? even_pipelines(*c.network)
+                                              : powers_of_two(std::min(c.network->layers, deepest_usual_pipeline));
   return values_of(numbers_if(depths, [&](std::int64_t depth) { return depth <= c.most_gpus; }));
 }
 AxisValues all_pp(const AxisContext& c) { return values_of(divisors_to(c.network->layers, c.most_gpus)); }
 AxisValues usual_chunks(const AxisContext& c) {
-  if (!splits_evenly(*c.network)) return {"1", "2", "4"};
+  if (!splits_evenly(c)) return {"1", "2", "4"};
   return values_of(divisors_to(c.network->layers, most_usual_chunks));
 }
 AxisValues all_chunks(const AxisContext& c) { return values_of(divisors_to(c.network->layers, c.network->layers)); }
-AxisValues usual_layouts(const AxisContext& c) { return {splits_evenly(*c.network) ? "even" : "balanced"}; }
+AxisValues usual_layouts(const AxisContext& c) { return {splits_evenly(c) ? "even" : "balanced"}; }
 AxisValues all_layouts(const AxisContext&) { return {"even", "balanced"}; }
 
 AxisValues usual_ep(const AxisContext& c) {

@@ -1,0 +1,86 @@
+// What a batch system tells a script: header lines of Slurm and PBS, and the options of srun, as the variables that
+// jobs find set.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "calibrate/import/shell/reader.h"
+#include "calibrate/import/tables/plain_words.h"
+#include "model/base/text.h"
+
+namespace stepcast::calibrate {
+namespace {
+
+/// What Slurm tells a job of its header. `sign` sets off the kind of GPU: gpu:8, gpu:h100:8.
+struct BatchVariable {
+  std::string_view option, variable;
+};
+constexpr BatchVariable batch_variables[] = {{"nodes", "SLURM_NNODES"}, {"nodes", "SLURM_JOB_NUM_NODES"},
+    {"N", "SLURM_NNODES"}, {"N", "SLURM_JOB_NUM_NODES"}, {"ntasks-per-node", "SLURM_NTASKS_PER_NODE"},
+    {"ntasks", "SLURM_NTASKS"}, {"ntasks", "SLURM_NPROCS"}, {"n", "SLURM_NTASKS"}, {"n", "SLURM_NPROCS"},
+    {"gpus-per-node", "SLURM_GPUS_PER_NODE"}, {"gpus-per-node", "SLURM_GPUS_ON_NODE"}, {"gres", "SLURM_GPUS_ON_NODE"}};
+
+}  // namespace
+
+void ShellReader::take_batch(std::string_view plain, std::size_t line) {
+  ShellWords words(ShellSource(plain.substr(1), line), &variables_);
+  ShellCommand command{line, {{"#SBATCH", line, {}, false}}, {}, {}, {}};
+  while (words.next()) command.words.push_back(plain_word(words.word(), true));
+  if (command.words.size() < 2) return;
+  command.words.erase(command.words.begin() + 1);
+  set_batch_variables(command.words, command.words.size(), line);
+  out_.commands.push_back(std::move(command));
+}
+
+/// "#PBS -l select=16:ncpus=96:ngpus=8" and "#BSUB -nnodes 64" in the words of Slurm. Chunks of several kinds, and more
+/// than one to a node, are left alone.
+void ShellReader::take_chunks(std::string_view plain, std::size_t line) {
+  ShellCommand command{line, {{"#SBATCH", line, {}, false}}, {}, {}, {}};
+  const auto put = [&](std::string_view option, std::string_view count) {
+    if (!count.empty() && count.find_first_not_of("0123456789") == count.npos)
+      command.words.push_back({fmt::format("--{}={}", option, count), line, {}, false});
+  };
+  if (const std::size_t nodes = plain.find(" -nnodes "); plain.starts_with("#BSUB") && nodes != plain.npos)
+    put("nodes", first_token(stripped(plain.substr(nodes + 9))));
+  if (const std::size_t select = plain.find("select="); plain.starts_with("#PBS") && select != plain.npos) {
+    std::string_view chunk = first_token(plain.substr(select + 7));
+    chunk = chunk.substr(0, chunk.find(','));
+    if (chunk.find('+') != chunk.npos) return;
+    const std::size_t gpus = chunk.find(":ngpus=");
+    const std::string_view count =
+        gpus == chunk.npos ? "" : chunk.substr(gpus + 7, chunk.find(':', gpus + 7) - gpus - 7);
+    if (count == "1" || count == "2") return;
+    put("nodes", chunk.substr(0, chunk.find(':')));
+    put("ntasks-per-node", count);
+  }
+  if (command.words.size() > 1) out_.commands.push_back(std::move(command));
+}
+
+/// What Slurm tells the commands behind the options words[1] to words[end - 1]; -N2 becomes two words.
+void ShellReader::set_batch_variables(std::vector<ShellWord>& words, std::size_t end, std::size_t line) {
+  for (std::size_t i = 1; i < end; ++i)
+    if (const std::size_t value = glued_value(words[i].text); value > 0) {
+      ShellWord number = words[i];
+      number.text = number.text.substr(value);
+      words[i].text.resize(value);
+      words.insert(words.begin() + static_cast<std::ptrdiff_t>(++i), std::move(number));
+      ++end;
+    }
+  for (std::size_t i = 1; i < end; ++i) {
+    const std::string& word = words[i].text;
+    const std::size_t dashes = std::min(word.find_first_not_of('-'), word.size()),
+                      equals = std::min(word.find('='), word.size());
+    std::string value = equals < word.size() ? word.substr(equals + 1) : i + 1 < end ? words[i + 1].text : "";
+    value = value.substr(value.rfind(':') + 1);
+    for (const BatchVariable& row : batch_variables)
+      if (dashes > 0 && word.substr(dashes, equals - dashes) == row.option) set_plain(row.variable, value, line);
+  }
+}
+
+void ShellReader::set_plain(std::string_view name, std::string_view text, std::size_t line) {
+  ShellText value;
+  value.put(text, line);
+  variables_.set(std::string(name), ShellValue{{value}, false, line, 0, {}});
+}
+
+}  // namespace stepcast::calibrate
