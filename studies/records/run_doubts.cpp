@@ -32,7 +32,8 @@ std::string kind_of(const Run& run, const Scenario& scenario) {
 CheckedRun checked_run(const Run& run, const Scenario& scenario, double forecast_s) {
   const RunParallel& p = run.parallel;
   const auto gpus = static_cast<double>(p.gpus);
-  CheckedRun checked{run.id, {}, {}, scenario.plan.micro_batch};
+  CheckedRun checked;
+  checked.id = run.id, checked.micro_batch = scenario.plan.micro_batch;
   checked.group = fmt::format("{} {} {} {} {}", run.hardware.gpu, to_text(scenario.plan.precision),
       kind_of(run, scenario), scenario.stack.id, run.model.name);
   checked.sizes = fmt::format("{} GPUs, batch {} x {}, tp {} pp {} cp {} dp {} ep {} chunks {} zero {} {} {}", p.gpus,
