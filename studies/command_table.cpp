@@ -414,7 +414,8 @@ const std::vector<Command>& command_rows() {
           .run = kernel_command},
       {.name = "calibrate",
           .usage = "measure -o M.json | layers NETWORK... -o LAYERS.json | import FILES... -o M.json | fit M.json... "
-                   "-o PROFILE.json | runs LOG... -o PROFILE.json | engines RECORDS... | served OUTPUT... | show "
+                   "-o PROFILE.json | runs LOG... -o PROFILE.json | scans TABLE... | engines RECORDS... | served "
+                   "OUTPUT... | show "
                    "PROFILE | compare A B "
                    "[flags]",
           .summary = "measure this machine's GPUs, or take other programs' timings: a profile with its errors out",
@@ -431,9 +432,11 @@ const std::vector<Command>& command_rows() {
               "from such\n"
               "files themselves, with the errors of forecasts of what was held out. runs takes logs of training "
               "jobs (Megatron, NeMo,\n"
-              "torchtitan, DeepSpeed) or records of measured steps and fits what no kernel shows. engines takes "
-              "records "
-              "of serving\n"
+              "torchtitan, DeepSpeed) or records of measured steps and fits what no kernel shows. scans fits "
+              "the laws of\n"
+              "engines' scans (Gated DeltaNet, KDA, Mamba-2) on tables of aiconfigurator, with whole shapes held out. "
+              "engines takes\n"
+              "records of serving\n"
               "and fits the tunings of engines; served makes such records of what benchmarks of vLLM, SGLang, "
               "TensorRT-LLM,\n"
               "GenAI-Perf and AIPerf wrote. show prints a profile's roofs, laws and errors; compare what "

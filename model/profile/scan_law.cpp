@@ -72,11 +72,8 @@ ScanLaw law_for(const Profile& profile, const ScanFunction& function, std::strin
   return law;
 }
 
-}  // namespace
-
-KernelTime scan_time(const Profile& profile, const ScanShape& scan, bool backward, std::string_view kernels) {
+KernelTime time_by(const ScanLaw& law, const ScanShape& scan, bool backward) {
   const ScanFunction& function = *scan.function;
-  const ScanLaw law = law_for(profile, function, kernels);
   const ScanFunction& measured = *find_scan(law.function);
   const double positions = scan.chunk > 0 ? std::min(scan.chunk, scan.positions) : law.positions;
   const double share = scan.heads > 0 ? scan.groups / scan.heads : 1;
@@ -95,6 +92,14 @@ KernelTime scan_time(const Profile& profile, const ScanShape& scan, bool backwar
   out.spread = backward ? Spread{law.spread.p10 * elsewhere.p10, law.spread.p90 * elsewhere.p90} : law.spread;
   out.bound = start > apart + chain ? Bound::launch : Bound::compute;
   return out;
+}
+
+}  // namespace
+
+KernelTime scan_time(const ScanLaw& law, const ScanShape& scan) { return time_by(law, scan, false); }
+
+KernelTime scan_time(const Profile& profile, const ScanShape& scan, bool backward, std::string_view kernels) {
+  return time_by(law_for(profile, *scan.function, kernels), scan, backward);
 }
 
 }  // namespace stepcast

@@ -37,6 +37,8 @@ const std::vector<CalibrateWord>& calibrate_words() {
           {"--output", "--json", "--machine", "--gpus", "--model", "--launch", "--parameters", "--leave-out", "--id",
               "--start"},
           calibrate_runs},
+      {"scans", "TABLE... [-o PROFILE.json --start ID|FILE]", 1, most_files, false,
+          {"--output", "--json", "--id", "--start"}, calibrate_scans},
       {"engines", "RECORDS... [--engine ID -o ENGINE.json]", 1, most_files, false, {"--output", "--json", "--engine"},
           calibrate_engines},
       {"served", "OUTPUT... --machine ID --tp N [-o RECORDS.json] [flags]", 1, most_files, false,

@@ -23,6 +23,7 @@ Expected<void> calibrate_engines(const Arguments& arguments, Console& console);
 Expected<void> calibrate_served(const Arguments& arguments, Console& console);
 Expected<void> calibrate_compare(const Arguments& arguments, Console& console);
 Expected<void> calibrate_layers(const Arguments& arguments, Console& console);
+Expected<void> calibrate_scans(const Arguments& arguments, Console& console);
 Expected<void> calibrate_runs(const Arguments& arguments, Console& console);
 
 /// All flags of all words; calibrate_command() refuses those of another word.

@@ -24,6 +24,13 @@ using FoundDoubts = std::vector<FoundDoubt>;
 double residual(const CheckedRun& run) { return std::log(run.seconds / run.forecast_s); }
 double percent_of(double logarithm) { return 100 * (std::exp(logarithm) - 1); }
 
+FoundDoubts untold(const CheckedGroup& group) {
+  FoundDoubts found;
+  for (const CheckedRun* run : group)
+    if (!run->untold.empty()) found.push_back({run, 0, fmt::format("does not say {}", run->untold)});
+  return found;
+}
+
 FoundDoubts beyond_roof(const CheckedGroup& group) {
   FoundDoubts found;
   for (const CheckedRun* run : group)
@@ -109,8 +116,8 @@ struct DoubtCheck {
   FoundDoubts (*find)(const CheckedGroup& group);
   bool by_forecast;
 };
-constexpr DoubtCheck doubt_checks[] = {{beyond_roof, false}, {against_own_tokens, false}, {repeated, false},
-    {contradicting, true}, {uneven_over_micro_batches, true}};
+constexpr DoubtCheck doubt_checks[] = {{untold, false}, {beyond_roof, false}, {against_own_tokens, false},
+    {repeated, false}, {contradicting, true}, {uneven_over_micro_batches, true}};
 
 }  // namespace
 

@@ -18,9 +18,11 @@ struct CheckedRun {
   double seconds = 0, forecast_s = 0;
   double flops_per_s = 0, peak_flops_per_s = 0;  ///< of one GPU: the model's as measured; the chip's, 0 = not known
   double seconds_by_tokens = 0;                  ///< what its tokens per second mean; 0: it states none
+  std::string untold;                            ///< of its split, what it does not say and what decides; empty: none
 };
 
 /// Reasons by id, each a sentence with the figures. The checks, in this order:
+/// - a split that is not stated;
 /// - a rate above what the GPU has;
 /// - a time that is 5 % and more off what its own tokens per second mean;
 /// - a time of at least four digits that repeats that of an earlier record of the same sizes and micro-batch;

@@ -10,7 +10,8 @@
 
 namespace stepcast::records {
 
-/// dense, moe, sharded, hybrid, long, tuning (of trained networks) or profiled (a step whose kernels were recorded).
+/// dense, moe, sharded, hybrid, long, encoder (BERT, T5), images (no words), tuning (of trained networks) or profiled
+/// (a step whose kernels were recorded).
 std::string kind_of(const Run& run, const Scenario& scenario);
 
 CheckedRun checked_run(const Run& run, const Scenario& scenario, double forecast_s);

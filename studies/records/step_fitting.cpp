@@ -25,6 +25,8 @@ namespace {
 /// of generation 6: such hosts have other CPUs, which launch kernels at another pace.
 constexpr BytesPerSecond fastest_slot{2e11};
 
+bool is_decoder_of_words(const NetworkSpec& spec) { return spec.causal && spec.vocab > 0 && !looks_at_encoder(spec); }
+
 double seconds_of(const MeasuredRun& run, const StepFit* fit) {
   const Scenario& s = run.scenario;
   const CostModel cost(s.machine.row, s.profile.row, s.stack.row, s.plan.precision, run.program.ranks, fit);
@@ -162,8 +164,10 @@ Expected<MeasuredRun> measured_run(const Run& run) {
   out.seconds = *run.measured.step_time_s;
   // adapters, packed documents, recorded kernels: other steps than those of training
   const bool tunes = run.kind == "lora" || run.kind == "sft";
-  out.witness =
-      !tunes && run.kind != "profiled" && !(run.software && stack_of(run).guessed) && doubt_about(run).empty();
+  // encoders and images: other steps than those of decoders of words, which the fits are of
+  const bool decodes = is_decoder_of_words(scenario.network.row);
+  out.witness = !tunes && decodes && run.kind != "profiled" && !(run.software && stack_of(run).guessed) &&
+                doubt_about(run).empty();
   out.program = std::move(program);
   out.scenario = std::move(made.scenario);
   out.job = job_of(run, out.scenario);

@@ -31,7 +31,7 @@ struct MeasuredRun {
   /// runs of one job differ in their split only: network, machine, batch, software are one
   std::string job, split;
   double seconds = 0;
-  bool witness = true;  ///< false: the record is doubtful, or of the tuning of a trained network
+  bool witness = true;  ///< false: the record is doubtful, of tuning, of an encoder or of images
   /// of `scenario` and `program` as they are, whatever the profile says of steps; copies share it
   std::shared_ptr<StepMemo> memo = std::make_shared<StepMemo>();
   [[nodiscard]] bool experts() const { return scenario.network.row.experts.count > 0; }

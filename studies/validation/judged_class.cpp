@@ -33,6 +33,8 @@ constexpr JudgedClass classes[] = {
     {"routed experts", "", "", "moe", "", "", Leave::release, 0.12, 0.130},
     {"hybrids", "", "", "hybrid", "", "", Leave::release, 0.08, 0},
     {"hybrids, network left out", "", "", "hybrid", "", "", Leave::model, 0.12, 0},
+    {"encoders", "", "", "encoder", "", "", Leave::source, 0.15, 0},
+    {"images", "", "", "images", "", "", Leave::source, 0.15, 0},
     {"long context, parameters of short runs", "", "", "long", "", "", Leave::length, 0.07, 0},
 };
 

@@ -185,6 +185,13 @@ constexpr AbsentLayers absent[] = {
     {"LongCatImage", "two streams with positions of their own (LongCat-Image)"},
     {"OvisImage", "two streams with gated MLPs (Ovis-Image)"},
     {"UVit2D", "images as words that are hidden (aMUSEd)"},
+    {"WanAnimate", "faces and motion that layers look at (Wan-Animate)"},
+    {"Moonshine", "convolutions of raw sound (Moonshine)"},
+    {"OpenVLA", "two encoders of images side by side, of timm (OpenVLA)"},
+    {"GR00T", "layers that denoise actions beside words (GR00T)"},
+    {"Gr00t", "layers that denoise actions beside words (GR00T)"},
+    {"PI0", "layers that denoise actions beside words (pi0)"},
+    {"SmolVLA", "layers that denoise actions beside words (SmolVLA)"},
 };
 
 /// By what the names end with.
@@ -197,6 +204,8 @@ constexpr AbsentLayers ends[] = {
     {"ForRewardModel", "a head of rewards in two steps"},
     {"ForProcessRewardModel", "a head of rewards in two steps"},
     {"ForRetrieval", "a loss between texts and pages"},
+    {"ForAudioClassification", "a head of kinds of sounds over pooled states"},
+    {"ControlNetModel", "layers of controls beside another network's"},
 };
 
 }  // namespace

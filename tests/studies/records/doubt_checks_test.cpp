@@ -18,6 +18,14 @@ TEST(DoubtChecks, ARateAboveTheChipsIsNoMeasurement) {
   EXPECT_TRUE(doubts_found({fast}).empty());
 }
 
+TEST(DoubtChecks, ASplitThatIsNotStatedIsNoneToJudgeBy) {
+  CheckedRun run = checked("x", 10, 10);
+  run.untold = "over how many ranks its experts are split (parallel/ep)";
+  EXPECT_EQ(doubts_found({run}).at("x"), "does not say over how many ranks its experts are split (parallel/ep)");
+  run.untold.clear();
+  EXPECT_TRUE(doubts_found({run}).empty());
+}
+
 TEST(DoubtChecks, ATimeThatItsOwnTokensDenyIsNoMeasurement) {
   CheckedRun run = checked("x", 2, 2);
   run.seconds_by_tokens = 2.08;  // 2 / 2.08 = -3.8 %

@@ -55,5 +55,34 @@ TEST(RunDoubts, StepsUnderAProfilerAreAKindOfTheirOwn) {
   EXPECT_EQ(kind_of(records.front(), scenario), "profiled");
 }
 
+/// The carried record of this id.
+Run carried_record(std::string_view id) {
+  const auto runs = *built_in_runs();
+  for (const records::Run& run : runs)
+    if (run.id == id) return run;
+  ADD_FAILURE() << id;
+  return {};
+}
+
+TEST(RunDoubts, EncodersAndImagesAreKindsOfTheirOwnAndTeachNoDecoder) {
+  const records::Run bert = carried_record("dle-bert-large-a100-8gpu-seq128");
+  const records::Run video = carried_record("mbridge-wan2.1-14b-b200-32gpu");
+  EXPECT_EQ(kind_of(bert, scenario_of(bert)->scenario), "encoder");
+  EXPECT_EQ(kind_of(video, scenario_of(video)->scenario), "images");
+  EXPECT_FALSE(measured_run(bert)->witness);
+  EXPECT_FALSE(measured_run(video)->witness);
+}
+
+TEST(RunDoubts, ExpertsWhoseSplitIsNotStatedAreDoubtful) {
+  records::Run run = carried_record("automodel-h100-bf16-gpt-oss-120b-64");
+  const auto untold = [&] { return checked_run(run, scenario_of(run)->scenario, 1).untold; };
+  EXPECT_EQ(untold(), "");
+  run.parallel.ep.reset();
+  EXPECT_EQ(untold(), "over how many ranks its experts are split (parallel/ep)");
+  run = strangers_records().front();  // without experts
+  run.parallel.ep.reset();
+  EXPECT_EQ(untold(), "");
+}
+
 }  // namespace
 }  // namespace stepcast::records

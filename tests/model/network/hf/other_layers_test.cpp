@@ -304,7 +304,10 @@ TEST(HfOtherLayers, ClassesWithoutAReaderNameTheirLayers) {
           {"Eagle3LlamaForCausalLM", "guess its words"}, {"DFlashDraftModel", "guess its words"},
           {"DeepSeekMTPModel", "guess its words"}, {"InklingForConditionalGeneration", "short convolutions"},
           {"DiffLlamaForCausalLM", "subtracts one softmax"}, {"Qwen2ForRewardModel", "a head of rewards"},
-          {"JetNemotronForCausalLM", "words themselves make"}, {"HunyuanVideo15Transformer3DModel", "several texts"}})
+          {"JetNemotronForCausalLM", "words themselves make"}, {"HunyuanVideo15Transformer3DModel", "several texts"},
+          {"OpenVLAForActionPrediction", "side by side"}, {"GR00T_N1_5", "denoise actions"},
+          {"MoonshineForConditionalGeneration", "raw sound"}, {"WanAnimateTransformer3DModel", "faces and motion"},
+          {"FluxControlNetModel", "layers of controls"}, {"WhisperForAudioClassification", "kinds of sounds"}})
     EXPECT_THAT(error_of(small(name, json::object())),
         AllOf(HasSubstr("has layers that are not built here"), HasSubstr(layers)))
         << name;

@@ -1,0 +1,26 @@
+// A timed scan of a serving engine: what, whose kernel, how long.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/base/units.h"
+#include "model/network/operator.h"
+
+namespace stepcast::calibrate {
+
+struct ScanTiming {
+  std::string gpu;              ///< catalogue id
+  std::string engine, release;  ///< "vllm", "0.24.0"
+  std::string kernel;           ///< as the engine calls it: "chunk_gated_delta_rule"
+  ScanShape shape;
+  Seconds time;
+};
+
+/// Rows of tables, and what of them is no scan over a prompt.
+struct ScanTimings {
+  std::vector<ScanTiming> rows;
+  int convolutions = 0, other_phases = 0;
+};
+
+}  // namespace stepcast::calibrate

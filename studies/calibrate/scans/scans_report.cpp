@@ -1,0 +1,78 @@
+#include "studies/calibrate/scans/scans_report.h"
+
+#include <fmt/format.h>
+
+#include "model/base/json_writer.h"
+#include "model/base/quantity_text.h"
+#include "studies/print/table.h"
+
+namespace stepcast::calibration {
+namespace {
+
+using calibrate::FittedScan;
+using calibrate::ScanTimings;
+using enum print::Align;
+
+constexpr std::size_t scan_page_columns = 110;
+
+std::string in_percent(double share) { return fmt::format("{:.1f}", 100 * share); }
+
+/// The law's times, and what stands for each in ScanLaw.
+struct ScanPart {
+  std::string_view id;
+  Seconds ScanLaw::*time;
+};
+constexpr ScanPart scan_parts[] = {{"t0", &ScanLaw::t0}, {"first_chunk", &ScanLaw::first_chunk},
+    {"state", &ScanLaw::state}, {"chunk", &ScanLaw::chunk}, {"step", &ScanLaw::step},
+    {"state_step", &ScanLaw::state_step}};
+
+}  // namespace
+
+std::string scans_text(const std::vector<FittedScan>& fits, const ScanTimings& timings) {
+  print::Table table({{"GPU"}, {"scan"}, {"kernel"}, {"rows", right}, {"shapes", right}, {"held out", right},
+      {"median", right}, {"p95", right}, {"in 80%", right}, {"repeats", right}});
+  for (const FittedScan& fit : fits)
+    table.add({fit.gpu, fit.law.function, fit.law.software, fmt::to_string(fit.rows), fmt::to_string(fit.shapes),
+        in_percent(fit.held_out.mape), in_percent(fit.held_out.median), in_percent(fit.held_out.p95),
+        fmt::format("{:.0f}", 100 * fit.held_out.coverage), fit.repeated > 0 ? in_percent(fit.repeats_apart) : ""});
+  std::string text = table.text("") + "\n";
+  text += print::paragraph("Errors are in %, of shapes that no table of the GPU gave to the fit; a shape's repeats "
+                           "count as their median. \"repeats\" is how far apart the repeats of one shape lie: no law "
+                           "of the shape can say which of them it is.",
+      "", "", scan_page_columns);
+  if (timings.convolutions + timings.other_phases > 0)
+    text += fmt::format("left out: {} rows of convolutions, {} of decoding and verifying\n", timings.convolutions,
+        timings.other_phases);
+  text += "\n";
+  for (const FittedScan& fit : fits) {
+    std::vector<std::string> parts;
+    for (const ScanPart& part : scan_parts)
+      parts.push_back(fmt::format("{} {}", part.id, format_seconds(fit.law.*part.time)));
+    parts.push_back(fmt::format("softness {:.2f}", fit.law.softness));
+    text += fmt::format("{}, {}\n{}", fit.gpu, fit.law.software, print::wrapped(parts, ", ", "  ", scan_page_columns));
+  }
+  return text;
+}
+
+std::string scans_json(const std::vector<FittedScan>& fits, const ScanTimings& timings) {
+  JsonWriter json;
+  json.open();
+  json.open_list("laws");
+  for (const FittedScan& fit : fits) {
+    json.open();
+    json.fields("gpu", fit.gpu, "function", fit.law.function, "engine", fit.law.kernels, "release", fit.release,
+        "kernel", fit.kernel, "rows", fit.rows, "shapes", fit.shapes);
+    json.fields("held_out_mape", fit.held_out.mape, "held_out_median", fit.held_out.median, "held_out_p95",
+        fit.held_out.p95, "coverage", fit.held_out.coverage, "repeated", fit.repeated, "repeats_apart",
+        fit.repeats_apart);
+    for (const ScanPart& part : scan_parts) json.base_field(fmt::format("{}_s", part.id), fit.law.*part.time);
+    json.fields("softness", fit.law.softness, "p10", fit.law.spread.p10, "p90", fit.law.spread.p90);
+    json.close();
+  }
+  json.close();
+  json.fields("convolutions", timings.convolutions, "other_phases", timings.other_phases);
+  json.close();
+  return json.text();
+}
+
+}  // namespace stepcast::calibration

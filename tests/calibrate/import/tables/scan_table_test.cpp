@@ -1,0 +1,77 @@
+// Tables of engines' scans: rows of prompts by their columns, what else is in them is counted, what is wrong is named.
+#include "calibrate/import/tables/scan_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace stepcast::calibrate {
+namespace {
+
+using testing::HasSubstr;
+
+std::string line(const std::string& op, const std::string& kernel, const std::string& phase, const std::string& rest) {
+  return R"({"framework":"vLLM","version":"1.0","device":"NVIDIA H100 80GB HBM3","op_name":")" + op +
+         R"(","kernel_source":")" + kernel + R"(","phase":")" + phase + R"(",)" + rest + "}\n";
+}
+const std::string sizes =
+    R"("batch_size":2,"seq_len":4096,"num_k_heads":16,"head_k_dim":128,"num_v_heads":32,"head_v_dim":128,"latency":0.5)";
+
+std::string error_of(const std::string& text) {
+  const auto read = read_scan_table(text, "t.jsonl");
+  return read ? "" : to_text(read.error());
+}
+
+TEST(ScanTable, RowsOfPromptsAreReadAndOthersCounted) {
+  const auto read =
+      read_scan_table(line("gdn", "chunk_rule", "context", sizes) + line("gdn", "causal_conv1d_fn", "context", sizes) +
+                          "\n" + line("gdn", "recurrent_rule", "generation", sizes),
+          "t.jsonl");
+  ASSERT_TRUE(read) << to_text(read.error());
+  ASSERT_EQ(read->rows.size(), 1U);
+  EXPECT_EQ(read->convolutions, 1);
+  EXPECT_EQ(read->other_phases, 1);
+  const ScanTiming& row = read->rows.front();
+  EXPECT_EQ(row.gpu, "h100-sxm");
+  EXPECT_EQ(row.engine, "vllm");
+  EXPECT_EQ(row.kernel, "chunk_rule");
+  EXPECT_STREQ(row.shape.function->name, "gated_delta");
+  EXPECT_EQ(row.shape.heads, 32);
+  EXPECT_EQ(row.shape.groups, 16);
+  EXPECT_EQ(row.shape.sequences, 2);
+  EXPECT_EQ(row.shape.positions, 4096);
+  EXPECT_DOUBLE_EQ(row.time.value(), 0.5e-3);
+}
+
+TEST(ScanTable, ATableWithoutScansIsNoError) {
+  const auto read = read_scan_table(line("gdn", "causal_conv1d_fn", "context", sizes), "t.jsonl");
+  ASSERT_TRUE(read) << to_text(read.error());
+  EXPECT_TRUE(read->rows.empty());
+  EXPECT_EQ(read->convolutions, 1);
+}
+
+TEST(ScanTable, MambaHasColumnsOfItsOwn) {
+  const auto read = read_scan_table(line("mamba2", "mamba_chunk_scan_combined", "context",
+                                        R"("batch_size":1,"seq_len":8,"nheads":64,"head_dim":64,"n_groups":8,)"
+                                        R"("d_state":128,"chunk_size":256,"latency":0.02)"),
+      "t.jsonl");
+  ASSERT_TRUE(read) << to_text(read.error());
+  EXPECT_STREQ(read->rows.front().shape.function->name, "ssd");
+  EXPECT_EQ(read->rows.front().shape.value_size, 64);
+  EXPECT_EQ(read->rows.front().shape.key_size, 128);
+}
+
+TEST(ScanTable, ErrorsNameTheLine) {
+  const std::string good = line("gdn", "chunk_rule", "context", sizes);
+  EXPECT_THAT(error_of(good + line("pre", "mix", "context", sizes)), HasSubstr("t.jsonl:2:/op_name"));
+  EXPECT_THAT(error_of(good + "{\"op_name\": \"gdn\"}\n"), HasSubstr("t.jsonl:2:/phase"));
+  EXPECT_THAT(
+      error_of(line("gdn", "chunk_rule", "context", "\"batch_size\":0,\"latency\":1")), HasSubstr("batch_size"));
+  EXPECT_THAT(error_of(line("gdn", "chunk_rule", "context", "\"latency\":-1")), HasSubstr("latency"));
+  std::string device = good;
+  device.replace(device.find("H100 80GB HBM3"), 14, "Q900");
+  EXPECT_THAT(error_of(device), HasSubstr("no GPU of the catalogue is 'NVIDIA Q900'"));
+  EXPECT_THAT(error_of("m,n,k\n1,2,3\n"), HasSubstr("t.jsonl:1"));
+}
+
+}  // namespace
+}  // namespace stepcast::calibrate
