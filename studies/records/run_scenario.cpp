@@ -118,13 +118,28 @@ bool fits(const MemoryReport& memory) {
   return memory.peak <= memory.capacity * own_error;
 }
 
+/// Of records whose weights lie in shards on GPUs that hang on a Grace host by NVLink-C2C all that say what they do
+/// (NVIDIA-NeMo/Megatron-Bridge, Llama 3 70B and 405B on GB200) recompute nothing and keep activations in the host's
+/// memory, sent there beside compute. C2C has 225 GB/s and more per GPU and direction, PCIe 6.0 has 126.
+bool keeps_activations_with_host(const Run& run, const Machine& machine) {
+  constexpr BytesPerSecond slowest_c2c(200e9);
+  return run.parallel.zero_stage.value_or(0) == 3 && machine.host_link >= slowest_c2c;
+}
+
 /// A record that is silent about recomputation: what ran did fit, so the least takes the place of none with which it
 /// does. Where not even all of it is enough, something else is not said, and nothing is assumed. Nor is it of experts:
 /// none of those records is of a run that recomputed all of a layer with experts.
-void recompute_what_fits(const Run& run, RunScenario& out) {
+void recompute_what_fits(const Run& run, bool guessed_software, RunScenario& out) {
   if (!stripped(run.recompute.value_or("")).empty() || out.scenario.network.row.experts.count > 0) return;
   const auto without = memory_of(out.scenario);
   if (!without || fits(*without)) return;
+  if (guessed_software && keeps_activations_with_host(run, out.scenario.machine.row)) {
+    std::ranges::replace(out.assumptions, std::string(nothing_recomputed),
+        fmt::format(
+            "nothing recomputed: of {} that are needed what is beyond {} lies with the host, sent beside compute",
+            format_bytes(without->peak), format_bytes(without->capacity)));
+    return;
+  }
   for (const std::string& words : recompute_words_of(out.scenario.stack.row)) {
     Run told = run;
     told.recompute = words;
@@ -215,7 +230,7 @@ Expected<RunScenario> scenario_of(const Run& run) {
   scenario.machine.row = std::move(machine.row);
   scenario.stack.row = std::move(stack);
   scenario.stack.id = named.id;
-  recompute_what_fits(run, out);
+  recompute_what_fits(run, named.guessed, out);
   if (named.guessed) scenario.stack.row = as_untold(std::move(scenario.stack.row));
   return out;
 }

@@ -8,7 +8,9 @@ namespace {
 // Months are those of the stacks' own `from` and `until`. Megatron-LM attained sequence parallelism and selective
 // recomputation in May 2022 (arXiv 2205.05198), Megatron-Core with Transformer Engine became its body in 2023.
 // torchtitan's shipped configurations left torch.compile off; its benchmarks since December 2024 say where it is on
-// (pytorch/torchtitan benchmarks/). Where nothing known is named, what is usual is taken
+// (pytorch/torchtitan benchmarks/). fully_shard and torchtitan's models are of mid-2024 (pytorch/torchtitan's first
+// benchmark of August 2024): what lay in shards before was FSDP1, operator by operator, whose attention kernels and
+// overlap are those of llm-foundry's row. Where nothing known is named, what is usual is taken
 // (studies/run/usual_software.h); of the records in fp16 since May 2022 106 of 116 are of Megatron-DeepSpeed
 // (studies/records/runs.json, 2026-11).
 constexpr StackRule stack_rule_rows[] = {
@@ -36,6 +38,8 @@ constexpr StackRule stack_rule_rows[] = {
     {"Megatron-LM", "2022-05", "megatron-2020"},
     {"Megatron-LM", "2023-07", "megatron-2022"},
     {"Megatron-LM", "", "megatron-core"},
+    {"", "2024-06", "llm-foundry", "", "", true},
+    {"", "2024-12", "pytorch-fsdp-eager", "", "", true},
     {"", "", usual_sharded_software, "", "", true},
     {"", "2022-05", "megatron-2020"},
     {"", "", "megatron-deepspeed", "", "fp16"},

@@ -70,8 +70,8 @@ TEST(StepTuning, WhereNothingIsNearTheMeanOfAllSoftwareHolds) {
   many.groups = 9, few.groups = 1;
   const FoundFit found = find_step_fit(with_fits({many, few}), core(), Precision::fp32, false);
   ASSERT_TRUE(found.fit.has_value());
-  // each software counts once, and what is usual anywhere (1.06) like one of them
-  EXPECT_NEAR(found.fit->values[0].value, std::cbrt(1.2 * 1.0 * 1.06), 1e-12);
+  // each software counts once, and what is usual anywhere (1.06) like four and a half
+  EXPECT_NEAR(found.fit->values[0].value, std::exp((std::log(1.2) + 0 + 4.5 * std::log(1.06)) / 6.5), 1e-12);
   EXPECT_TRUE(found.borrowed);
   EXPECT_LT(found.fit->spread.p10, 0.91) << "two say less than the four that this holds for";
   const FoundFit routed = find_step_fit(with_fits({many}), core(), Precision::bf16, true);

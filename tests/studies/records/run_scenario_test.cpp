@@ -244,6 +244,22 @@ TEST(RunRecompute, ASilentRecordThatDoesNotFitRecomputesTheLeastThatDoes) {
   EXPECT_EQ(statements_of(run, "recompute"), "") << "weights alone are too much: something else is not said";
 }
 
+/// 32 layers keep 34 bytes of each of 64 x 2,048 x 4,096 numbers, 584 GB of the 186 of a GB200. Over C2C they go to the
+/// host's memory; over PCIe, or with software that is known, what does not fit runs again.
+TEST(RunRecompute, UnknownSoftwareKeepsActivationsOfShardedWeightsWithAHostOnC2c) {
+  const auto sharded_on = [](const char* gpu, const char* software) {
+    auto run = record_of_small_run(software, "2025-09");
+    run.hardware.gpu = gpu, run.hardware.gpus_per_node = {};
+    run.parallel.tp = 1, run.parallel.pp = 1, run.parallel.dp = 16, run.parallel.zero_stage = 3;
+    run.micro_batch = 64, run.global_batch = 1024;
+    return run;
+  };
+  EXPECT_EQ(statements_of(sharded_on("GB200", ""), "recompute"), "");
+  EXPECT_TRUE(assumes(made_of(sharded_on("GB200", "")), "lies with the host"));
+  EXPECT_NE(statements_of(sharded_on("B200", ""), "recompute"), "");
+  EXPECT_NE(statements_of(sharded_on("GB200", "torchtitan"), "recompute"), "");
+}
+
 TEST(RunRecompute, WhatASilentRecordCanRunAgainIsItsSoftwares) {
   const auto words = [](const char* software, const char* date) {
     return recompute_words_of(made_of(record_of_small_run(software, date, true)).scenario.stack.row);

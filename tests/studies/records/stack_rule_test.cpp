@@ -45,7 +45,22 @@ TEST(StackRule, WithoutKnownSoftwareTheMonthDecidesAndItIsAGuess) {
   EXPECT_EQ(stack_on("", ""), "megatron-core") << "no month comes before any";
 }
 
-/// Weights in shards over the data ranks are FSDP's, whatever the month; a named software stays what it is.
+/// Weights in shards over the data ranks are FSDP's: of the first generation, then of the second run eagerly, then
+/// compiled.
+TEST(StackRule, WithoutKnownSoftwareShardedWeightsAreOfTheFsdpOfTheirMonth) {
+  const auto sharded_in = [](const char* month) {
+    records::Run run = dated("", month);
+    run.parallel.zero_stage = 3;
+    return stack_of(run).id;
+  };
+  EXPECT_EQ(sharded_in("2023-07"), "llm-foundry");
+  EXPECT_EQ(sharded_in("2024-05"), "llm-foundry");
+  EXPECT_EQ(sharded_in("2024-06"), "pytorch-fsdp-eager");
+  EXPECT_EQ(sharded_in("2024-12"), "pytorch-fsdp");
+  EXPECT_EQ(sharded_in(""), "pytorch-fsdp") << "no month comes before any";
+}
+
+/// Whatever stands in the software's place; a named software stays what it is.
 TEST(StackRule, WithoutKnownSoftwareShardedWeightsAreOfFsdp) {
   for (const char* software : {"", "MindSpore"}) {
     records::Run run = dated(software, "2025-01");
