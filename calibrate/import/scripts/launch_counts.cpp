@@ -44,7 +44,8 @@ void LaunchReader::take_environment() {
       if (const auto found = names->find(name); found != names->end()) {
         out_.*field = launch_count(found->second);
         if (out_.*field == 0)
-          out_.*field = LaunchLine::unknown_count, out_.unknown.push_back(found->first + "=" + found->second);
+          out_.*field = LaunchLine::unknown_count,
+          out_.unknown.insert(out_.unknown.begin(), found->first + "=" + found->second);
       }
 }
 
