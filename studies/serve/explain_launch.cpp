@@ -1,10 +1,14 @@
 #include "studies/serve/explain_launch.h"
 
 #include <algorithm>
+#include <sstream>
+#include <string>
 
 #include <fmt/format.h>
 
 #include "model/base/whole_number.h"
+#include "studies/launch/read/launch.h"
+#include "studies/launch/read/launch_flags.h"
 #include "studies/launch/run_flags.h"
 #include "studies/notation/explain_command.h"
 #include "studies/serve/serve.h"
@@ -104,6 +108,30 @@ std::string engines_text(const AskedEngine& asked, const char* prefix, const cha
       what, engines == 1 ? "s" : "");
 }
 
+/// What a command asks of a training: flags of loads and engines say nothing of it.
+Arguments of_training(const Arguments& typed) {
+  Arguments out = typed;
+  std::erase_if(out.flags, [](const auto& given) {
+    return given.first != "--json" && find_flag(launch::run_flags(), given.first) == nullptr;
+  });
+  return out;
+}
+
+/// Does the script that starts an engine start a training, too?
+bool trains_too(const Arguments& training) {
+  if (training.value("--launch") == "--") return false;
+  const auto source = launch::launch_source(training);
+  return source && *source && launch::read_launch(**source).has_value();
+}
+
+/// What is explained of the training in a script that starts an engine.
+Expected<std::string> explained_training(const Arguments& training, const Console& console) {
+  std::ostringstream text;
+  Console own{text, console.err, console.color, console.unicode, console.columns, nullptr};
+  TRY(notation::explain_command(training, own));
+  return text.str();
+}
+
 }  // namespace
 
 Expected<ExplainedEngineLaunch> explain_engine_launch(const Arguments& arguments) {
@@ -149,8 +177,13 @@ Expected<void> explain_command(const Arguments& arguments, Console& console) {
     return notation::explain_command(arguments, console);
   }
   TRY(const auto explained, explain_engine_launch(arguments));
-  console.out << (arguments.has("--json") ? explained_launch_json(explained)
-                                          : explained_launch_text(explained, console));
+  const bool json = arguments.has("--json");
+  const std::string engine = json ? explained_launch_json(explained) : explained_launch_text(explained, console);
+  const Arguments training = of_training(arguments);
+  if (!trains_too(training)) return console.out << engine, Expected<void>{};
+  TRY(const auto trained, explained_training(training, console));
+  console.out << (json ? fmt::format("{{\"engine\": {}, \"training\": {}}}\n", engine, trained)
+                       : fmt::format("{}\nThe same script starts a training.\n\n{}", engine, trained));
   return {};
 }
 

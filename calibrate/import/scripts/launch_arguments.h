@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "calibrate/import/scripts/launch_line.h"
+#include "calibrate/import/scripts/launch_words.h"
 #include "calibrate/import/shell/sourced_text.h"
 #include "model/base/error.h"
 
@@ -27,12 +28,5 @@ Expected<std::vector<LaunchLine>> find_launches(std::string_view text, const std
 /// Arguments behind --: words as they are, no shell. The launcher may stand in front of them, or only the program's
 /// arguments.
 LaunchLine launch_of_words(const std::vector<std::string>& words);
-
-/// "--num-layers" -> "num_layers".
-std::string argument_name(std::string_view written);
-/// How many GPUs CUDA_VISIBLE_DEVICES names; a comma may stand behind the last. 0: a name is empty or no number.
-std::int64_t visible_devices(std::string_view names);
-/// Letters that names of arguments have: letters, digits, _ . and -.
-bool is_argument_letter(char c);
 
 }  // namespace stepcast::calibrate

@@ -56,7 +56,19 @@ ShellTruth tested(std::vector<ShellText> words, bool patterns, ShellQuestions& q
   return turned ? opposite(result) : result;
 }
 
-/// ((A > 1)): one comparison.
+/// "--*=?" of letters, "*" and "?".
+bool glob_matches(std::string_view pattern, std::string_view subject) {
+  std::size_t p = 0, s = 0, star = pattern.npos, from = 0;
+  while (s < subject.size()) {
+    if (p < pattern.size() && pattern[p] == '*') star = p++, from = s;
+    else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == subject[s])) ++p, ++s;
+    else if (star != pattern.npos) p = star + 1, s = ++from;
+    else return false;
+  }
+  return pattern.find_first_not_of('*', p) == pattern.npos;
+}
+
+/// ((A > 1)) and ((A)): one comparison, or a number.
 ShellTruth sum_shell_compared(std::string_view inside, ShellVariables& variables) {
   for (const auto& [sign, name] :
       {std::pair{"==", "-eq"}, {"!=", "-ne"}, {"<=", "-le"}, {">=", "-ge"}, {"<", "-lt"}, {">", "-gt"}}) {
@@ -67,7 +79,9 @@ ShellTruth sum_shell_compared(std::string_view inside, ShellVariables& variables
     return shell_compared(shell_number(inside.substr(0, at), variables, unset, 0), name,
         shell_number(inside.substr(at + written.size()), variables, unset, 0), false);
   }
-  return ShellTruth::unknown;
+  std::string unset;
+  const auto number = parsed_number<long long>(shell_number(inside, variables, unset, 0));
+  return number ? truth(*number != 0) : ShellTruth::unknown;
 }
 
 /// Of "a && b" and "a || b", where one may decide for both.
@@ -121,10 +135,8 @@ ShellTruth shell_pattern(std::string_view pattern, std::string_view subject) {
     at = end + 1;
     if (one.size() >= 2 && (one[0] == '"' || one[0] == '\'') && one.back() == one[0])
       one = one.substr(1, one.size() - 2);
-    const bool tail = one.ends_with('*');
-    const std::string_view head = one.substr(0, one.size() - (tail ? 1 : 0));
-    if (head.find_first_of("*?[]$`\"'\\") != head.npos) unknown = true;
-    else if (tail ? subject.starts_with(head) : subject == head) return ShellTruth::yes;
+    if (one.find_first_of("()[]$`\"'\\") != one.npos) unknown = true;
+    else if (glob_matches(one, subject)) return ShellTruth::yes;
   }
   return unknown ? ShellTruth::unknown : ShellTruth::no;
 }

@@ -12,7 +12,7 @@ ShellReader::WordsHere ShellReader::words_here(Place& place) {
   ShellWords words(place.source.part(place.at, window(place), place.line()), &variables_);
   WordsHere here;
   while (words.next()) here.words.push_back(words.word());
-  here.length = words.position(), here.cut = words.cut();
+  here.length = words.position(), here.cut = words.cut(), here.doubts = words.doubts();
   if (here.cut) ++unclosed_;
   return here;
 }
@@ -30,15 +30,6 @@ Expected<void> ShellReader::take_shift(Place& place) {
   if (!count || (loops_.empty() && blocks_.undecided()))
     out_.unfollowed.push_back(fmt::format("line {} shifts the script's arguments as a run decides", line));
   return variables_.shift_own(count.value_or(1)), Expected<void>{};
-}
-
-void ShellReader::end_loop() {
-  if (!loops_.empty()) loops_.pop_back();
-  if (!loops_.empty() || loop_shift_ == 0) return;
-  if (variables_.own() && variables_.own()->size() > 0)
-    out_.unfollowed.push_back(
-        fmt::format("line {} shifts the script's arguments in a loop, of which one turn is read", loop_shift_));
-  loop_shift_ = 0;
 }
 
 /// "set -- 8 2".

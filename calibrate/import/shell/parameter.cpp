@@ -7,6 +7,7 @@
 
 #include "calibrate/import/shell/expand.h"
 #include "calibrate/import/shell/heredoc.h"
+#include "calibrate/import/shell/printed.h"
 #include "calibrate/import/shell/words.h"
 #include "model/base/text.h"
 #include "model/base/whole_number.h"
@@ -81,12 +82,16 @@ std::optional<std::string> with_other(const std::string& text, std::string_view 
   return out.append(text, at, text.npos);
 }
 
-/// ${X:first} ${X:first:count}.
-std::optional<std::string> part_of(const std::string& text, std::string_view rest) {
+/// ${X:first} ${X:first:count}, each a sum.
+std::optional<std::string> part_of(const std::string& text, std::string_view rest, ShellVariables& variables) {
   rest.remove_prefix(1);
   const std::size_t colon = rest.find(':');
-  const auto first = parsed_number<std::size_t>(rest.substr(0, colon));
-  const auto count = colon == rest.npos ? std::optional(text.npos) : parsed_number<std::size_t>(rest.substr(colon + 1));
+  const auto number = [&](std::string_view sum) {
+    std::string unset;
+    return parsed_number<std::size_t>(shell_number(sum, variables, unset, 0));
+  };
+  const auto first = number(rest.substr(0, colon));
+  const auto count = colon == rest.npos ? std::optional(text.npos) : number(rest.substr(colon + 1));
   if (!first || !count) return std::nullopt;
   return text.substr(std::min(*first, text.size()), *count);
 }
@@ -105,10 +110,10 @@ std::optional<std::vector<ShellText>> slice_of(const std::vector<ShellText>& wor
       words.begin() + static_cast<std::ptrdiff_t>(begin), words.begin() + static_cast<std::ptrdiff_t>(end));
 }
 
-std::optional<std::string> reshaped(std::string text, std::string_view rest) {
+std::optional<std::string> reshaped(std::string text, std::string_view rest, ShellVariables& variables) {
   if (rest[0] == '%' || rest[0] == '#') return without_end(std::move(text), rest);
   if (rest[0] == '/') return with_other(text, rest);
-  if (rest[0] == ':') return part_of(text, rest);
+  if (rest[0] == ':') return part_of(text, rest, variables);
   if (rest != "^^" && rest != ",,") return std::nullopt;
   for (char& c : text) {
     const auto letter = static_cast<unsigned char>(c);
@@ -129,6 +134,21 @@ std::string folder_command(std::string_view command) {
 
 }  // namespace
 
+namespace {
+
+/// Of ([7b]=32 [13b]=40) the word that a key has, the last one where several have it.
+std::optional<std::vector<ShellText>> keyed_words(const ShellValue& value, const std::string& key) {
+  const std::string front = "[" + key + "]=";
+  const auto found = std::find_if(value.words.rbegin(), value.words.rend(),
+      [&](const ShellText& word) { return word.marked().starts_with(front); });
+  if (found == value.words.rend()) return std::nullopt;
+  ShellText word = *found;
+  word.cut(front.size(), std::string::npos);
+  return std::vector<ShellText>{std::move(word)};
+}
+
+}  // namespace
+
 /// The words that it holds, an element of a list, or all of one; nothing where the list has no such element.
 std::optional<std::vector<ShellText>> ShellWords::held_words(
     const ShellParameterParts& parts, const ShellValue& value) {
@@ -137,7 +157,9 @@ std::optional<std::vector<ShellText>> ShellWords::held_words(
     doubts_.insert(
         fmt::format("{} is a list: bash would hand over its first word, all of them are read here", parts.name));
   if (!parts.subscripted || parts.all()) return value.words;
-  const auto index = parsed_number<std::size_t>(expanded(parts.subscript, true).shown());
+  const std::string key = expanded(parts.subscript, true).shown();
+  if (!value.words.empty() && value.words.front().marked().starts_with('[')) return keyed_words(value, key);
+  const auto index = parsed_number<std::size_t>(key);
   if (!index || *index >= value.words.size()) return std::nullopt;
   return std::vector<ShellText>{value.words[*index]};
 }
@@ -199,7 +221,7 @@ void ShellWords::take_parameter(std::string_view inside, std::string_view writte
       return put_words(*some, quoted);
     }
   const ShellText whole = value->joined();
-  const auto shaped = whole.unset().empty() && !many ? reshaped(whole.shown(), parts.rest) : std::nullopt;
+  const auto shaped = whole.unset().empty() && !many ? reshaped(whole.shown(), parts.rest, *variables_) : std::nullopt;
   if (!shaped) return put_unset(written, written);
   ShellText out;
   out.put(*shaped, here());
@@ -232,6 +254,10 @@ void ShellWords::take_command(std::string_view inside, std::string_view written,
     known.put(shell_number(sum, *variables_, unset, depth_), here());
   }
   if (!known.empty()) return put(known, quoted);
+  const ShellPrinted printed = shell_printed(command, *variables_, depth_);
+  doubts_.insert(printed.doubts.begin(), printed.doubts.end());
+  if (printed.text) return known.put(*printed.text, here()), put(known, quoted);
+  if (!printed.unset.empty()) return put_unset(printed.unset, written);
   constexpr std::size_t longest_name = 80;
   put_unset(fmt::format("$({})", command.substr(0, longest_name)), written);
 }

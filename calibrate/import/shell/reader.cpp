@@ -80,7 +80,7 @@ Expected<void> ShellReader::take_text(const ShellSource& source, int depth) {
   if (depth > deepest_text) return {};
   Place place{source, depth};
   const std::size_t blocks = blocks_.depth();
-  while (place.at < source.text.size()) {
+  while (place.at < source.text.size() && leaves_ == Leaves::none) {
     const std::size_t before = place.at;
     TRY(take_next(place));
     if (place.at <= before) place.at = before + 1;
@@ -129,6 +129,7 @@ Expected<void> ShellReader::take_command(Place& place) {
   if (const auto body = functions_.find(token); body != functions_.end()) return call(place, body->first, body->second);
   if (token == "source" || token == ".") return take_source(place);
   if (token == "shift") return take_shift(place);
+  if (take_leave(place, token)) return {};
   if (token == "set" && place.rest().starts_with("set -- ")) return take_set(place);
   if (token == "sed") return take_change(place);
   if (token == "let") return take_let(place);
@@ -177,7 +178,7 @@ Expected<void> ShellReader::take_words(Place& place) {
         continue;
       }
       const std::string plain = word.shown();
-      if (is_one_of(shell_keywords, plain)) {
+      if (!evaluating && is_one_of(shell_keywords, plain)) {
         setting = setting || is_setting_keyword(plain);
         exporting = exporting || plain == "export", evaluating = evaluating || plain == "eval";
         nothing = plain == ":";
@@ -186,6 +187,11 @@ Expected<void> ShellReader::take_words(Place& place) {
       if (setting && plain.starts_with('-')) {
         refers = refers || plain == "-n";
         exporting = exporting || (plain.find('x') != plain.npos && !plain.starts_with("--"));
+        continue;
+      }
+      if (const std::size_t name = setting ? assignment_length(word.marked()) : 0; name > 0) {
+        set.push_back(assigned_by_words(word, name, line));
+        if (exporting) exported_.insert(set.back().first);
         continue;
       }
       if (exporting && assignment_length(plain + "=") > 0) {
@@ -249,6 +255,16 @@ std::pair<std::string, ShellValue> ShellReader::assigned(
   if (!longer.array && !value.array && !longer.words.empty()) longer.words.front().put(value.words.front());
   else longer.array = true, longer.words.insert(longer.words.end(), value.words.begin(), value.words.end());
   return {name, std::move(longer)};
+}
+
+/// export "$KEY"="$VALUE": the name stands in a variable too.
+std::pair<std::string, ShellValue> ShellReader::assigned_by_words(
+    const ShellText& word, std::size_t name_length, std::size_t line) {
+  const std::string& all = word.marked();
+  ShellValue value{{word}, false, line, 0, {}};
+  value.words.front().cut(name_length, std::string::npos);
+  const std::size_t sign = all[name_length - 2] == '+' ? 2 : 1;
+  return {all.substr(0, name_length - sign), std::move(value)};
 }
 
 /// declare -n NAME=OTHER: what the other variable holds.

@@ -2,6 +2,7 @@
 // files that the script writes. Callers need read_shell() alone.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
@@ -74,6 +75,8 @@ class ShellReader {
   Expected<void> take_unclosed(Place& place, const ShellCommand& command, std::size_t line);
   std::pair<std::string, ShellValue> assigned(
       const ShellWords& words, std::size_t name_length, std::size_t line, const Settings& earlier);
+  static std::pair<std::string, ShellValue> assigned_by_words(
+      const ShellText& word, std::size_t name_length, std::size_t line);
   [[nodiscard]] ShellValue referred(const ShellValue& value) const;
   void apply(Settings set, bool alone);
   Expected<void> keep(ShellCommand command, std::vector<ShellText> texts, Settings set, const ShellWords& words,
@@ -94,17 +97,29 @@ class ShellReader {
   ShellSource condition_of(Place& place, std::size_t skipped) const;
   void open_case(Place& place);
   void take_label(Place& place);
-  bool take_loop(Place& place);
-  bool take_own_loop(Place& place, const std::string& name, std::size_t line);
-  static std::size_t loop_end(std::string_view text, std::size_t open);
   bool take_function(Place& place);
   static std::size_t function_end(std::string_view text, std::size_t open, const Place& place);
   /// By value: a script that the body runs has functions of its own.
   Expected<void> call(Place& place, const std::string& name, ShellSource body);
   Expected<void> take_echo(Place& place, ShellWords& words);
+  // loops, also over the script's own arguments: loops.cpp
+  struct Loop {
+    ShellSource condition, body;
+    std::size_t line = 0, end = 0;
+  };
+  bool take_loop(Place& place);
+  bool take_own_for(Place& place, const std::string& name);
+  bool take_while(Place& place, std::string_view token);
+  std::optional<Loop> loop_here(Place& place, std::size_t keyword);
+  bool passes_own(Place& place, const Loop& loop);
+  ShellTruth loop_holds(const Loop& loop, bool until);
+  bool take_turn(const Loop& loop, int depth);
+  bool take_leave(Place& place, std::string_view token);
+  ShellTruth next_option(const ShellSource& condition);
+  static std::size_t loop_end(std::string_view text, std::size_t open);
+  void end_loop();
   // the script's own arguments: own_arguments.cpp
   Expected<void> take_shift(Place& place);
-  void end_loop();
   Expected<void> take_set(Place& place);
   // one-line conditions and sums: guards.cpp
   bool take_guard(Place& place, std::string_view token);
@@ -127,6 +142,7 @@ class ShellReader {
     std::vector<ShellText> words;
     std::size_t length = 0;  ///< of the text that they stand in
     bool cut = false;        ///< it ends inside a quote or a bracket
+    std::set<std::string> doubts = {};
   };
   WordsHere words_here(Place& place);
 
@@ -153,8 +169,11 @@ class ShellReader {
   int unclosed_ = 0, missing_ends_ = 0, calls_ = 0, read_scripts_ = 0;
   std::string loops_;           ///< the open ones from outside in, by their first letter: for, while, until
   std::size_t loop_shift_ = 0;  ///< line of a shift in the loop that is open
-  bool exports_all_ = false;    ///< behind set -a
-  bool heads_job_ = true;       ///< #SBATCH lines count: the script itself, or one that sbatch is handed
+  std::size_t own_loop_ = 0;    ///< of a loop that is read turn by turn: loops around it, and itself; 0 = none is
+  enum class Leaves : std::uint8_t { none, turn, loop };
+  Leaves leaves_ = Leaves::none;  ///< break or continue stood in it
+  bool exports_all_ = false;      ///< behind set -a
+  bool heads_job_ = true;         ///< #SBATCH lines count: the script itself, or one that sbatch is handed
   ShellScript out_;
 };
 

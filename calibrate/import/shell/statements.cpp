@@ -1,4 +1,4 @@
-// Statements of a shell script: branches, loops and functions.
+// Statements of a shell script: branches and functions.
 #include <algorithm>
 #include <cctype>
 
@@ -31,7 +31,7 @@ bool ShellReader::take_block_word(Place& place, std::string_view token) {
   if (blocks_.wants_label()) return take_label(place), true;
   if (token == "else") return blocks_.else_if(ShellTruth::yes), place.at += token.size(), true;
   if (token == "for") return take_loop(place);
-  if (token == "while" || token == "until") loops_ += token[0];
+  if (token == "while" || token == "until") return take_while(place, token);
   if (token == "done") end_loop();
   if (token == "then" || token == "do" || token == "done" || token == "{" || token == "}")
     return place.at += token.size(), true;
@@ -95,60 +95,6 @@ void ShellReader::take_label(Place& place) {
   place.at += close + 1;
 }
 
-/// for NAME in A B: what is done is read once; its variable is known where there is one value only. Of the script's own
-/// arguments, or of none, it is read for each.
-bool ShellReader::take_loop(Place& place) {
-  std::string_view rest = stripped(place.rest().substr(3));
-  const std::string name(first_token(rest));
-  const std::size_t line = place.line();
-  const bool reads = assignment_length(name + "=") > 0 && blocks_.active();
-  rest = stripped(rest.substr(name.size()));
-  rest = stripped(rest.substr(0, rest.find(';')));
-  const bool own = rest == "in $*" || rest == "in $@" || rest == "in \"$@\"" || rest.empty();
-  if (reads && own) return take_own_loop(place, name, line);
-  loops_ += 'f';
-  pass_over(place);
-  if (!reads) return true;
-  variables_.forget(name);
-  if (rest.starts_with("in ") && stripped(rest.substr(3)).find_first_of(" \t$`*{") == rest.npos)
-    set_plain(name, stripped(rest.substr(3)), place.line());
-  return true;
-}
-
-/// Nobody gives the script arguments unless they are defined: then it is never run, and a note says so.
-bool ShellReader::take_own_loop(Place& place, const std::string& name, std::size_t line) {
-  const std::string_view text = place.source.text;
-  const std::size_t open =
-      missing_ends_ > most_unclosed ? text.npos : text.find("do", text.find_first_of(";\n", place.at));
-  const std::size_t close = loop_end(text, open);
-  if (close == text.npos) return ++missing_ends_, loops_ += 'f', pass_over(place), true;
-  const ShellSource body = place.source.part(open + 2, close - open - 2, place.counter.line(place.source, open + 2));
-  place.at = close, place.line_known = false;
-  if (!variables_.own()) {
-    assumed_.insert(fmt::format("line {} goes through the script's arguments: read as if there were none", line));
-    return true;
-  }
-  const ShellOwnArguments given = *variables_.own();
-  for (std::size_t i = given.first; i < given.each.size() && inner_; ++i) {
-    variables_.set(name, given.each[i]);
-    inner_ = take_text(body, place.depth + 1);
-  }
-  return true;
-}
-
-/// Behind the "done" of the loop whose "do" is at `open`, each a word at the front of a line or behind a semicolon.
-std::size_t ShellReader::loop_end(std::string_view text, std::size_t open) {
-  int depth = 0;
-  for (std::size_t at = open; at < text.size();) {
-    const std::string_view word = first_token(text.substr(at));
-    if (word == "do") ++depth;
-    if (word == "done" && --depth == 0) return at + 4;
-    at = std::min(text.find_first_of(";\n", at), text.size());
-    at = std::min(text.find_first_not_of("; \t\n", at), text.size());
-  }
-  return text.npos;
-}
-
 /// NAME() { ... }: read where it is called, else at the end.
 bool ShellReader::take_function(Place& place) {
   std::string_view rest = place.rest();
@@ -199,6 +145,7 @@ std::size_t ShellReader::function_end(std::string_view text, std::size_t open, c
 Expected<void> ShellReader::call(Place& place, const std::string& name, ShellSource body) {
   const WordsHere here = words_here(place);
   const std::vector<ShellText>& given = here.words;
+  assumed_.insert(here.doubts.begin(), here.doubts.end());
   place.at += std::max<std::size_t>(1, here.length);
   called_.insert(name);
   if (++calls_ > most_function_calls || given.empty()) return {};

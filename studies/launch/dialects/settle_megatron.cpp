@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "calibrate/import/config/config_text.h"
 #include "model/base/text.h"
 #include "studies/launch/dialects/settle_dialect.h"
 
@@ -27,6 +28,44 @@ Expected<std::int64_t> width_of_expert(DialectWords& words) {
   for (const std::string_view name : {"moe_ffn_hidden_size", "moe_intermediate_size", "ffn_hidden_size"})
     if (words.has(name)) return words.count(name);
   return 0;
+}
+
+/// alibaba/Megatron-LLaMA: megatron/arguments.py, model/llama_model.py and optimizer/overlapped_dist_optimizer.py. Its
+/// optimizer in shards sums gradients and gathers weights beside the passes.
+void settle_megatron_llama(DialectWords& words) {
+  if (words.is_on("RMSNorm")) words.put("normalization", "RMSNorm", "RMSNorm");
+  if (words.is_on("causal_lm")) words.put("untie_embeddings_and_output_weights", "true", "causal_lm");
+  if (!words.is_on("overlapped_distributed_optimizer")) return;
+  for (const std::string_view part : {"use_distributed_optimizer", "overlap_grad_reduce", "overlap_param_gather"})
+    words.put(part, "true", "overlapped_distributed_optimizer");
+}
+
+/// --megatron_extra_kwargs '{"name": value}': arguments of Megatron-LM that the program has no names for.
+Expected<void> take_extra_settings(DialectWords& words) {
+  const GivenArgument* given = words.last("megatron_extra_kwargs");
+  if (given == nullptr) return {};
+  if (!given->value.starts_with('{'))
+    return tl::unexpected(words.limit(*given, "settings inside a text that is no JSON object are not read"));
+  TRY(const auto inside, calibrate::read_config_arguments(given->value, place_of(words.launch, *given)));
+  for (const GivenArgument& one : inside) {
+    const bool there = words.has(one.name);
+    words.put(one.name, one.value, "megatron_extra_kwargs");
+    if (GivenArgument* put = words.last(one.name); put != nullptr && !there) put->spelled = one.name;
+  }
+  return words.drop("megatron_extra_kwargs"), Expected<void>{};
+}
+
+/// --load Qwen2.5-7B-Instruct-mcore: a folder that `swift export --to_mcore` made is called after its network, and
+/// nothing else names that.
+void take_converted_folder(DialectWords& words) {
+  constexpr std::string_view converted = "-mcore";
+  for (const std::string_view name : {"load", "mcore_model"}) {
+    std::string folder = words.value(name);
+    while (folder.ends_with('/')) folder.pop_back();
+    if (words.has("model") || !folder.ends_with(converted)) continue;
+    words.put("model", folder.substr(0, folder.size() - converted.size()), name);
+    words.note(fmt::format("{:.80} is taken for weights of the network that it is called after", folder));
+  }
 }
 
 }  // namespace
@@ -57,6 +96,7 @@ Expected<void> settle_flagscale(DialectWords& words) {
 
 /// MindSpeed-LLM: mindspeed_llm/features_manager, mindspeed/features_manager; Pai-Megatron-Patch: megatron_patch/model.
 Expected<void> settle_megatron(DialectWords& words) {
+  settle_megatron_llama(words);
   for (const std::string_view gate : {"gelu_tanh", "geglu"})
     if (words.is_on(gate)) words.put("swiglu", "geglu", gate);
   if (const GivenArgument* dense = words.last("first_k_dense_replace")) {
@@ -95,6 +135,8 @@ Expected<void> settle_megatron_swift(DialectWords& words) {
   if (words.is_on("use_megatron_fsdp")) words.put_default("data_parallel_sharding_strategy", "optim_grads_params");
   if (words.value("recompute_granularity") == "none") words.drop("recompute_granularity");
   TRY(words.put_number_type(words.last("torch_dtype")));
+  TRY(take_extra_settings(words));
+  take_converted_folder(words);
   if (words.has("packing_length")) words.put("max_length", words.value("packing_length"), "packing_length");
   if (words.value("tuner_type", words.value("train_type", "full")) == "full") words.drop("lora_rank");
   else words.put_default("lora_rank", "8");

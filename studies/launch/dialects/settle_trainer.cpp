@@ -1,5 +1,6 @@
 // Programs on Hugging Face's Trainer: their own switches for adapters, and how samples fill a sequence.
 #include <algorithm>
+#include <cstdint>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -13,26 +14,34 @@
 namespace stepcast::launch {
 namespace {
 
+/// What lies in host memory: nothing, the optimizer, or weights as well.
+enum class Kept : std::uint8_t { gpu, optimizer, weights };
+void keep_in_host(DialectWords& words, Kept kept) {
+  if (kept != Kept::gpu) words.put("zero_optimization.offload_optimizer.device", "cpu", "deepspeed");
+  if (kept == Kept::weights) words.put("zero_optimization.offload_param.device", "cpu", "deepspeed");
+}
+
 /// Files of DeepSpeed that a framework's programs ship, by the last two parts of their path: what they say of shards.
-/// A stage below 0: it keeps something in host memory.
 struct ShippedFile {
   std::string_view framework;
   std::string_view path;
   int stage;
   bool overlaps;
+  Kept kept = Kept::gpu;
 };
 constexpr ShippedFile shipped_files[] = {
     // hiyouga/LLaMA-Factory@ff6d4d12ee: examples/deepspeed
     {"llama-factory", "deepspeed/ds_z0_config.json", 0, false},
     {"llama-factory", "deepspeed/ds_z2_config.json", 2, false},
-    {"llama-factory", "deepspeed/ds_z2_offload_config.json", -1, false},
+    {"llama-factory", "deepspeed/ds_z2_offload_config.json", 2, false, Kept::optimizer},
     {"llama-factory", "deepspeed/ds_z3_config.json", 3, false},
-    {"llama-factory", "deepspeed/ds_z3_offload_config.json", -1, false},
+    {"llama-factory", "deepspeed/ds_z3_offload_config.json", 3, false, Kept::weights},
     // axolotl-ai-cloud/axolotl@067b021c8b: deepspeed_configs; its zero2.json keeps the optimizer in host memory
-    {"axolotl", "deepspeed_configs/zero1.json", 1, true}, {"axolotl", "deepspeed_configs/zero2.json", -1, true},
+    {"axolotl", "deepspeed_configs/zero1.json", 1, true},
+    {"axolotl", "deepspeed_configs/zero2.json", 2, true, Kept::optimizer},
     {"axolotl", "deepspeed_configs/zero3.json", 3, true}, {"axolotl", "deepspeed_configs/zero3_bf16.json", 3, true},
-    {"axolotl", "deepspeed_configs/zero3_bf16_cpuoffload_all.json", -1, true},
-    {"axolotl", "deepspeed_configs/zero3_bf16_cpuoffload_params.json", -1, true}};
+    {"axolotl", "deepspeed_configs/zero3_bf16_cpuoffload_all.json", 3, true, Kept::weights},
+    {"axolotl", "deepspeed_configs/zero3_bf16_cpuoffload_params.json", 3, true, Kept::weights}};
 
 /// Such a file that is not beside the launch is as its program ships it; the batch and the number type in it are the
 /// Trainer's ("auto").
@@ -43,7 +52,7 @@ Expected<bool> take_shipped_file(DialectWords& words, const GivenArgument& file)
            (name == one.path || name.ends_with("/" + std::string(one.path)));
   });
   if (row == std::end(shipped_files)) return false;
-  if (row->stage < 0) return tl::unexpected(words.limit(file, "what is kept in host memory is not forecast"));
+  keep_in_host(words, row->kept);
   words.put("zero_optimization.stage", std::to_string(row->stage), "deepspeed");
   words.put("zero_optimization.overlap_comm", row->overlaps ? "true" : "false", "deepspeed");
   std::erase(words.launch.unread, name);
@@ -100,7 +109,8 @@ Expected<void> order_fsdp(DialectWords& words) {
     if (one.name != "fsdp") continue;
     const std::string text = lower_case(one.value);
     if (text.find("offload") != text.npos)
-      return tl::unexpected(words.limit(one, "what is kept in host memory is not forecast"));
+      words.launch.unfollowed.push_back(
+          fmt::format("{} {}: what is kept in host memory is not forecast", place_of(words.launch, one), one.value));
     std::istringstream parts(text);
     for (std::string word; parts >> word;)
       if (std::ranges::find(kinds, word) != std::end(kinds)) {
@@ -221,6 +231,10 @@ Expected<void> settle_trainer(DialectWords& words) {
 }
 
 Expected<void> settle_llama_factory(DialectWords& words) {
+  const auto engine = words.launch.environment.find("USE_MCA");  // src/llamafactory/train/tuner.py
+  if (engine != words.launch.environment.end() && says_yes(engine->second))
+    return fail(words.launch.where, "USE_MCA=1 trains on Megatron-LM, whose plan is not read of LLaMA-Factory",
+        "the network in place of NETWORK, and the plan by flags: --tp, --pp, --zero, --micro-batch, --global-batch");
   if (words.value("finetuning_type", "lora") != "lora") words.drop("lora_rank");
   else words.put_default("lora_rank", "8");
   words.drop("gradient_checkpointing");
@@ -283,11 +297,13 @@ Expected<void> settle_swift(DialectWords& words) {
   else words.put_default("lora_rank", "8");
   TRY(words.put_number_type(words.last(words.has("torch_dtype") ? "torch_dtype" : "dtype")));
   if (GivenArgument* file = words.last("deepspeed")) {  // swift/config/zero*.json
-    const std::string name = file->value;
+    constexpr std::string_view older = "default-";      // as releases 1 and 2 called them
+    const std::string name = file->value.starts_with(older) ? file->value.substr(older.size()) : file->value;
     if (name.size() >= 5 && name.starts_with("zero") && name[4] >= '0' && name[4] <= '3' &&
         name.find('.') == name.npos) {
-      if (name.size() > 5) return tl::unexpected(words.limit(*file, "what is kept in host memory is not forecast"));
-      words.put("zero_optimization.stage", name.substr(4), "deepspeed");
+      const bool kept = name.size() > 5;  // zero2_offload
+      words.put("zero_optimization.stage", name.substr(4, 1), "deepspeed");
+      keep_in_host(words, !kept ? Kept::gpu : name[4] == '3' ? Kept::weights : Kept::optimizer);
       if (name[4] == '3') words.put("zero_optimization.overlap_comm", "false", "deepspeed");
     }
   }

@@ -29,6 +29,10 @@ constexpr Dialect dialect_rows[] = {
     {"LLaMA-Factory", "llama-factory", "finetuning_type|cutoff_len|stage template model_name_or_path"},
     // okoge-kaz/llm-recipes, scripts: words of Megatron-LM around a network of Hugging Face
     {"llm-recipes", "", "base_model train_iters global_batch_size|base_model hf_transformer_model_dir", sizes_and_plan, true},
+    // OpenSparseLLMs/Linear-MoE, examples/linear_moe_*: Megatron-LM with other mixers in place of attention
+    {"Linear-MoE", "", "use_la_module la_module", "a forecast of linear attention of its kinds, which there is not", true},
+    // oumi-ai/oumi, configs/recipes
+    {"oumi", "", "model.model_name training.trainer_type|model.model_name data.train.datasets", sizes_and_plan},
     // axolotl-ai-cloud/axolotl, src/axolotl/utils/schemas
     {"Axolotl", "axolotl", "base_model micro_batch_size|base_model sequence_len|base_model datasets."},
     // huggingface/nanotron, src/nanotron/config
@@ -58,8 +62,9 @@ constexpr Dialect dialect_rows[] = {
     {"LitGPT", "litgpt", "tokenizer_dir out_dir|checkpoint_dir out_dir train.micro_batch_size|initial_checkpoint_dir out_dir"},
     {"Lightning", "", "trainer. model.class_path|trainer. data.class_path|trainer.strategy.class_path", sizes_and_plan},
     // AI-Hypercomputer/maxtext, src/MaxText/configs/base.yml
-    {"MaxText", "", "base_emb_dim base_num_decoder_layers|ici_fsdp_parallelism|dcn_data_parallelism",
-     "the network's config.json in place of NETWORK, --stack jax, and the plan by flags"},
+    {"MaxText", "", "base_emb_dim base_num_decoder_layers|ici_fsdp_parallelism|dcn_data_parallelism|"
+                    "per_device_batch_size max_target_length|per_device_batch_size base_output_directory",
+     "the network's config.json in place of NETWORK, --stack jax, and the plan by flags", true},
     // NVIDIA-NeMo/Automodel, examples/llm_pretrain and llm_finetune
     {"NeMo Automodel", "", "step_scheduler. model.|step_scheduler. distributed.", sizes_and_plan},
     // aws/sagemaker-hyperpod-recipes, recipes_collection and launcher_scripts: a command names a recipe of its own
@@ -78,6 +83,9 @@ constexpr Dialect dialect_rows[] = {
     // verl/trainer/sft_trainer.py: its newer program, whose micro-batches are filled by tokens
     {"verl's fine-tuning by engines", "", "data.train_files data.max_token_len_per_gpu|data.train_files engine",
      sizes_and_plan, true},
+    // hiyouga/EasyR1, examples/config.yaml and examples/*.sh
+    {"EasyR1", "", "worker.actor.|worker.rollout.", "a forecast of rollouts beside training steps, which there is not",
+     true},
     {"verl", "", "actor_rollout_ref.",
      "a forecast of rollouts beside training steps, which there is not", true},
     // THUDM/slime, scripts; OpenRLHF/OpenRLHF, openrlhf/cli/train_ppo_ray.py

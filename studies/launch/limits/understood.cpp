@@ -142,6 +142,20 @@ std::vector<std::string> refused_arguments(const Launch& launch) {
   return refused;
 }
 
+/// What lies in host memory or on disk, and moves to the GPU and back: every program's offload, by the same rule.
+std::vector<std::string> offloaded_arguments(const Launch& launch) {
+  std::vector<std::string> offloaded;
+  for (const GivenArgument& given : launch.arguments) {
+    const ArgumentFact* fact = launch.framework->table().find(given.name);
+    const bool off = says_none(given.value) || is_off(given.value);
+    if (fact == nullptr || !fact->asks || !is_offload(*fact->asks) || off || !launch.counts(given)) continue;
+    offloaded.push_back(fmt::format("{} {:.40}: what is kept in host memory is not forecast, which takes longer and "
+                                    "leaves room on the GPU",
+        place_of(launch, given), given.value));
+  }
+  return offloaded;
+}
+
 std::vector<std::string> unknown_arguments(const Launch& launch) {
   std::vector<std::string> unknown;
   const bool nested = std::any_of(launch.arguments.begin(), launch.arguments.end(),
@@ -161,12 +175,15 @@ Expected<std::vector<std::string>> understood(const Launch& launch, bool lenient
   std::vector<std::string> warnings, doubts;
   for (const std::string& file : launch.unread)
     warnings.push_back(
-        fmt::format("{:.80} is named in {} and not there: what it says is not known", file, launch.where));
+        fmt::format("{:.80} is named in {} and not there: what it says is not known; --files-from FOLDER that has it",
+            file, launch.where));
   if (const auto refused = refused_arguments(launch); !refused.empty())
     return fail(launch.where, fmt::format("what is trained is not forecast: {}", fmt::join(refused, "; ")),
         "without such arguments it is the forecast of another run");
   if (std::string doubt = program_doubt(launch); !doubt.empty()) doubts.push_back(std::move(doubt));
   doubts.insert(doubts.end(), launch.unfollowed.begin(), launch.unfollowed.end());
+  const std::vector<std::string> offloaded = offloaded_arguments(launch);
+  doubts.insert(doubts.end(), offloaded.begin(), offloaded.end());
   if (const auto unknown = unknown_arguments(launch); !unknown.empty())
     doubts.push_back(fmt::format("{} argument{} may change the run and {} not known: {}", unknown.size(),
         unknown.size() == 1 ? "" : "s", unknown.size() == 1 ? "is" : "are", listed(unknown)));

@@ -241,7 +241,7 @@ class GeometryReader {
       if (value == 0)
         return fail(subject_.launch.where,
             fmt::format("{}its arguments do not tell the {}{}", unknown_name(asked), name, missing_files()),
-            how_to_tell(asked));
+            (subject_.launch.unread.empty() ? "" : "--files-from FOLDER that has it, or ") + how_to_tell(asked));
     if (spec_.kv_heads > 0 && spec_.heads % spec_.kv_heads != 0)
       return fail(ask_.where(Asked::kv_heads),
           fmt::format("{} query groups do not divide {} heads", spec_.kv_heads, spec_.heads),

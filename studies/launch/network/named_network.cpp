@@ -46,6 +46,17 @@ const NetworkSpec* kin_of(const std::string& name) {
   return nullptr;
 }
 
+/// "models--Qwen--Qwen3-8B/snapshots/9c925d64" of Hugging Face's cache: Qwen/Qwen3-8B.
+std::string without_cache(const std::string& path) {
+  constexpr std::string_view sign = "models--", between = "--";
+  const std::size_t begin = path.find(sign);
+  if (begin == path.npos || (begin > 0 && path[begin - 1] != '/')) return path;
+  std::string name = path.substr(begin + sign.size());
+  name.resize(std::min(name.find('/'), name.size()));
+  const std::size_t maker = name.find(between);
+  return maker == name.npos ? name : name.replace(maker, between.size(), "/");
+}
+
 }  // namespace
 
 const NetworkSpec* named_network(const LaunchSubject& subject) {
@@ -54,6 +65,7 @@ const NetworkSpec* named_network(const LaunchSubject& subject) {
   auto name = ask.text(Asked::model_name);
   const auto flavor = ask.text(Asked::model_flavor);
   while (name && name->ends_with('/')) name->pop_back();  // a folder's last part names the network
+  if (name) name = without_cache(*name);
   // torchtitan's names are families; a flavor that is not in its table is somebody's own
   if (name && subject.framework.id == "torchtitan" && ask.name(Asked::model_name) == "model.name" &&
       torchtitan_model(*name, flavor.value_or("")) == nullptr)

@@ -62,7 +62,10 @@ std::string LaunchAnswers::how_to_define(const GivenArgument& given) const {
       add(other);
   std::vector<std::string> defines;
   for (const std::string& name : names) defines.push_back(fmt::format("--define {}=VALUE", name));
-  return fmt::format("{}, or the value{} in the launch", fmt::join(defines, " "), names.size() == 1 ? "" : "s");
+  const std::string files =
+      launch_.unread.empty() ? "" : fmt::format(", or --files-from FOLDER that has {:.80}", launch_.unread.front());
+  return fmt::format(
+      "{}, or the value{} in the launch{}", fmt::join(defines, " "), names.size() == 1 ? "" : "s", files);
 }
 
 /// "$TP" or "$(( TP * 2 ))" where nothing sets TP; "$(nproc)", which would have to be run.

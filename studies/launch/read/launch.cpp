@@ -71,9 +71,16 @@ bool is_script_like_toml(const std::string& text, const std::string& where) {
 
 bool is_argument_file(std::string_view first) { return first.size() > 2 && first.starts_with("--") && first[2] != '-'; }
 
+/// Does the script take as many of its own arguments as it is given? Then "2" need not stand in it.
+bool takes_any_argument(std::string_view text, std::string_view name) {
+  constexpr std::string_view forms[] = {"$@", "${@", "$*", "$#", "shift", "getopts"};
+  return name.find_first_not_of("0123456789") == name.npos &&
+         std::ranges::any_of(forms, [&](std::string_view form) { return text.find(form) != text.npos; });
+}
+
 Expected<void> check_source(std::string_view text, const std::string& where, const LaunchSource& source) {
   for (const auto& [name, value] : source.defined)
-    if (text.find(name) == text.npos)
+    if (text.find(name) == text.npos && !takes_any_argument(text, name))
       return fail("--define", fmt::format("'{:.60}' does not occur in {}", name, where),
           "a variable of the launch, or 1 for the first argument of the script");
   return {};

@@ -7,6 +7,7 @@
 
 #include "calibrate/import/tables/plain_words.h"
 #include "studies/launch/facts/dialects.h"
+#include "studies/launch/facts/step_words.h"
 #include "studies/launch/read/launch_parts.h"
 
 namespace stepcast::launch {
@@ -116,6 +117,25 @@ bool names_training(const LaunchLine& launch) {
       [&](std::string_view part) { return launch.program.find(part) != std::string::npos; });
 }
 
+/// "--do_predict" without "--do_train": programs on the Trainer then run what another command has trained.
+bool only_predicts(const LaunchLine& launch) {
+  const auto on = [&](const char* name) {
+    const auto found = launch.arguments.find(name);
+    return found != launch.arguments.end() && !is_off(found->second);
+  };
+  return !on("do_train") && (on("do_predict") || on("do_eval"));
+}
+
+/// Of several the launches that a predicate holds for, where there are any: the rest goes to the others.
+void keep_where(std::vector<const LaunchLine*>& telling, std::vector<const LaunchLine*>& others,
+    bool (*holds)(const LaunchLine& launch)) {
+  const auto picks = [&](const LaunchLine* launch) { return holds(*launch); };
+  if (telling.size() < 2 || std::none_of(telling.begin(), telling.end(), picks)) return;
+  const auto middle = std::stable_partition(telling.begin(), telling.end(), picks);
+  others.insert(others.end(), middle, telling.end());
+  telling.erase(middle, telling.end());
+}
+
 /// Beside programs that prepare its data: the one that trains and names a configuration.
 void take_only_training(std::vector<const LaunchLine*>& others, std::vector<const LaunchLine*>& telling) {
   const auto trains = [](const LaunchLine* launch) {
@@ -168,13 +188,8 @@ Expected<const LaunchLine*> training_launch(
         telling.begin(), telling.end(), [&](const LaunchLine* other) { return same_launch(*other, launch); });
     if (!known) (told > 0 || (names_file && programs == 1 && !launch.script) ? telling : others).push_back(&launch);
   }
-  if (telling.size() > 1 &&
-      std::any_of(telling.begin(), telling.end(), [](const LaunchLine* launch) { return names_training(*launch); })) {
-    const auto middle = std::stable_partition(
-        telling.begin(), telling.end(), [](const LaunchLine* launch) { return names_training(*launch); });
-    others.insert(others.end(), middle, telling.end());
-    telling.erase(middle, telling.end());
-  }
+  keep_where(telling, others, names_training);
+  keep_where(telling, others, [](const LaunchLine& launch) { return !only_predicts(launch); });
   if (telling.empty()) take_only_training(others, telling);
   const auto script =
       std::find_if(others.begin(), others.end(), [](const LaunchLine* launch) { return launch->script; });

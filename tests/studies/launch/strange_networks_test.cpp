@@ -94,21 +94,24 @@ TEST_F(StrangeNetworks, CopiesThatNobodyAskedForAreSaid) {
   EXPECT_THAT(of_file("--llama-factory", "run.yaml", told, "--gpus 8").out, Not(HasSubstr(note)));
 }
 
-TEST_F(StrangeNetworks, WhatGoesToTheHostIsSaid) {
+TEST_F(StrangeNetworks, WhatGoesToTheHostIsRefusedOrSaid) {
   const std::string fsdp = "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nmixed_precision: bf16\n"
                            "num_machines: 1\nnum_processes: 8\nfsdp_config:\n  fsdp_version: 2\n"
                            "  fsdp_reshard_after_forward: true\n  fsdp_offload_params: ";
   const char* note = "is forecast as if it stayed on the GPU";
   const auto of = [&](const std::string& text) {
-    return run_line("predict llama3-8b --accelerate " + write("run.yaml", text) + " --micro-batch 1").out;
+    return run_line("predict llama3-8b --lenient --accelerate " + write("run.yaml", text) + " --micro-batch 1").out;
   };
+  const std::string kept = "predict llama3-8b --micro-batch 1 --accelerate " + write("run.yaml", fsdp + "true\n");
+  EXPECT_THAT(run_line(kept).err, HasSubstr("what is kept in host memory is not forecast"));
   EXPECT_THAT(of(fsdp + "true\n"), HasSubstr(note));
   EXPECT_THAT(of(fsdp + "false\n"), AllOf(HasSubstr("zero 3"), Not(HasSubstr(note))));
   const std::string deepspeed = "{\"train_micro_batch_size_per_gpu\": 1, \"bf16\": {\"enabled\": true}, "
                                 "\"zero_optimization\": {\"stage\": 3, \"offload_param\": {\"device\": \"";
   for (const char* device : {"cpu", "none"})
-    EXPECT_EQ(run_line("predict llama3-8b --gpus 8 --deepspeed " + write("ds.json", deepspeed + device + "\"}}}"))
-                      .out.find(note) != std::string::npos,
+    EXPECT_EQ(
+        run_line("predict llama3-8b --lenient --gpus 8 --deepspeed " + write("ds.json", deepspeed + device + "\"}}}"))
+                .out.find(note) != std::string::npos,
         device == std::string("cpu"));
 }
 

@@ -172,12 +172,16 @@ TEST(LaunchFrameworks, AcceleratesDeepSpeedOverlapsInStageThreeOnly) {
 TEST(LaunchFrameworks, OffloadIsSaidNotToBeCovered) {
   LaunchHints hints;
   hints.network = *choose_network("llama3-8b", "");
-  const auto reading =
-      read_meaning(given_launch("deepspeed",
-                       {{"zero_optimization.stage", "2"}, {"zero_optimization.offload_optimizer.device", "cpu"},
-                           {"train_micro_batch_size_per_gpu", "1"}},
-                       8),
-          hints);
+  const Launch launch = given_launch("deepspeed",
+      {{"zero_optimization.stage", "2"}, {"zero_optimization.offload_optimizer.device", "cpu"},
+          {"train_micro_batch_size_per_gpu", "1"}},
+      8);
+  const auto refused = read_meaning(launch, hints);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().what, HasSubstr("zero_optimization.offload_optimizer.device cpu: what is kept in host "
+                                              "memory is not forecast"));
+  hints.lenient = true;
+  const auto reading = read_meaning(launch, hints);
   ASSERT_TRUE(reading);
   EXPECT_THAT(reading->notes, Contains(HasSubstr("zero_optimization.offload_optimizer.device cpu: what is kept in host "
                                                  "memory or on disk is not covered")));

@@ -1,0 +1,100 @@
+// How many ranks a command starts: options of launchers, headers of jobs, variables of the environment.
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "calibrate/import/scripts/launch_reader.h"
+#include "calibrate/import/scripts/launch_words.h"
+
+namespace stepcast::calibrate {
+namespace {
+
+/// "mi250" of mi250:8 and gpu:mi250:8; "" where only a number or "gpu" is asked for.
+std::string kind_of_gpus(std::string_view value) {
+  if (value.starts_with("gpu:")) value.remove_prefix(4);
+  const std::size_t colon = value.find(':');
+  return colon == value.npos || launch_count(value.substr(0, colon)) > 0 ? "" : std::string(value.substr(0, colon));
+}
+
+}  // namespace
+
+/// "worker-0:0,1@worker-1:0,1" of deepspeed's --include: nodes and GPUs of each; nothing where a node names none.
+bool LaunchReader::take_included(std::string_view text) {
+  std::int64_t nodes = 0, gpus = 0;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find('@', at), text.size());
+    const std::string_view node = text.substr(at, end - at);
+    const std::size_t colon = node.find(':');
+    if (colon == node.npos || colon + 1 == node.size()) return false;
+    const auto here = 1 + std::count(node.begin() + static_cast<std::ptrdiff_t>(colon), node.end(), ',');
+    if (nodes > 0 && here != gpus) return false;
+    ++nodes, gpus = here, at = end + 1;
+  }
+  out_.nodes = nodes, out_.gpus_per_node = gpus;
+  return true;
+}
+
+/// Of programs that start their ranks themselves, as many as these say.
+void LaunchReader::take_environment() {
+  const std::pair<const char*, std::int64_t LaunchLine::*> counts[] = {
+      {"NPROC_PER_NODE", &LaunchLine::gpus_per_node}, {"NNODES", &LaunchLine::nodes}};
+  for (const ArgumentMap* names : {&out_.exported, &out_.environment})
+    for (const auto& [name, field] : counts)
+      if (const auto found = names->find(name); found != names->end()) {
+        out_.*field = launch_count(found->second);
+        if (out_.*field == 0)
+          out_.*field = LaunchLine::unknown_count,
+          out_.unknown.insert(out_.unknown.begin(), found->first + "=" + found->second);
+      }
+}
+
+/// Without a launcher: the GPUs that it sees, where it starts a rank for each or sees one.
+void LaunchReader::take_visible() {
+  const bool alone = launcher_.empty() || launcher_ == "python" || launcher_ == "python3";
+  for (const ArgumentMap* names : {&out_.environment, &out_.exported}) {
+    const auto found = names->find("CUDA_VISIBLE_DEVICES");
+    if (!alone || found == names->end()) continue;
+    const std::int64_t devices = visible_devices(found->second);
+    if (devices == 0 || (devices > 1 && !each_device_)) continue;
+    out_.gpus_per_node = devices;
+    out_.notes.push_back(
+        fmt::format("CUDA_VISIBLE_DEVICES={}: {} GPU{}", found->second, devices, devices > 1 ? "s" : ""));
+    return;
+  }
+}
+
+/// What #SBATCH lines add up to.
+void LaunchReader::add_batch(const ShellCommand& command, LaunchLine& batch) {
+  LaunchReader reader(command);
+  reader.launcher_ = "srun";
+  for (reader.at_ = 1; reader.at_ < command.words.size();) reader.launcher_option();
+  for (const auto field : {&LaunchLine::nodes, &LaunchLine::ranks, &LaunchLine::gpus_per_node})
+    if (reader.out_.*field != 0) batch.*field = reader.out_.*field;
+  for (const GivenArgument& given : reader.out_.launcher_given)
+    if (given.name == "gres" || given.name == "gpus_per_node" || given.name == "gpus" || given.name == "G")
+      if (std::string kind = kind_of_gpus(given.value); !kind.empty()) batch.gpu_kind = std::move(kind);
+}
+
+void LaunchReader::take_count(const LaunchOption& option, const GivenArgument& given) {
+  out_.*option.field = launch_count(given.value);
+  if (out_.*option.field > 0) return;
+  out_.*option.field = LaunchLine::unknown_count;
+  out_.unknown.push_back(given.name + "=" + given.value);
+}
+
+/// Resource sets of Summit's jsrun: -n of them with -a ranks each, -r on a node.
+void LaunchReader::take_sets(const GivenArgument& given) {
+  const std::int64_t count = launch_count(given.value) > 0 ? launch_count(given.value) : LaunchLine::unknown_count;
+  if (given.name == "n" || given.name == "nrs") sets_ = count;
+  if (given.name == "a" || given.name == "tasks_per_rs") of_set_ = count;
+  if (given.name == "r" || given.name == "rs_per_host") sets_of_node_ = count;
+  const bool known = sets_ >= 0 && of_set_ > 0 && sets_of_node_ >= 0;
+  out_.ranks = known ? sets_ * of_set_ : LaunchLine::unknown_count;
+  out_.gpus_per_node = known ? sets_of_node_ * of_set_ : LaunchLine::unknown_count;
+  out_.nodes = known && sets_of_node_ > 0 ? (sets_ + sets_of_node_ - 1) / sets_of_node_ : 0;
+  if (count < 0 && (sets_ < 0 || of_set_ < 0 || sets_of_node_ < 0))
+    out_.unknown.push_back(given.name + "=" + given.value);
+}
+
+}  // namespace stepcast::calibrate

@@ -1,0 +1,77 @@
+// Goes through the words of one command: launchers with their options up to the program, then the program's
+// arguments. launch_reader.cpp walks, launch_counts.cpp reads how many ranks there are, launch_values.cpp what the
+// program is told. Callers need find_launches() alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "calibrate/import/scripts/launch_line.h"
+#include "calibrate/import/scripts/launchers.h"
+#include "calibrate/import/shell/words.h"
+
+namespace stepcast::calibrate {
+
+class LaunchReader {
+ public:
+  /// `scripts`: one that is not at hand counts as a program.
+  explicit LaunchReader(const ShellCommand& command, bool scripts = false);
+  /// Nothing where no program is run.
+  std::optional<LaunchLine> read(const LaunchLine& batch);
+  /// Only what a program is told.
+  LaunchLine read_arguments();
+  /// What #SBATCH lines add up to.
+  static void add_batch(const ShellCommand& command, LaunchLine& batch);
+
+ private:
+  [[nodiscard]] const std::string& text() const { return words_[at_].text; }
+  [[nodiscard]] std::span<const ShellWord> words_from(std::size_t at) const { return std::span(words_).subspan(at); }
+
+  // the walk: launch_reader.cpp
+  bool to_program();
+  [[nodiscard]] bool starts_program(std::string_view word) const;
+  [[nodiscard]] std::size_t wrapped_launch() const;
+  [[nodiscard]] bool program_behind() const;
+  void leave();
+  bool take_program();
+  void enter(std::string_view word);
+  void launcher_option();
+  [[nodiscard]] bool hands_over(std::string_view name) const;
+  void take_variable(const std::string& text);
+
+  // how many ranks there are: launch_counts.cpp
+  void take_environment();
+  void take_visible();
+  bool take_included(std::string_view text);
+  void take_count(const LaunchOption& option, const GivenArgument& given);
+  void take_sets(const GivenArgument& given);
+
+  // what the program is told: launch_values.cpp
+  [[nodiscard]] bool has_overrides() const;
+  void arguments();
+  [[nodiscard]] bool hands_to_launcher() const;
+  void launcher_words();
+  void keep_two(const ShellWord& word, std::size_t blank);
+  void keep(const ShellWord& word, std::size_t equals);
+  void take_values(GivenArgument& given);
+  void note_bare(const ShellWord& word);
+  void keep(GivenArgument given);
+
+  const std::vector<ShellWord>& words_;
+  bool scripts_;
+  bool overrides_ = false;       ///< NAME=VALUE stands alone somewhere
+  bool by_environment_ = false;  ///< NPROC_PER_NODE and NNODES say the ranks
+  bool each_device_ = false;     ///< a rank for each GPU
+  std::string wrapper_;          ///< the program that starts it, where one does
+  std::size_t at_ = 0;
+  std::int64_t sets_ = 0, of_set_ = 1, sets_of_node_ = 0;
+  std::string launcher_;
+  LaunchLine out_;
+};
+
+}  // namespace stepcast::calibrate
