@@ -40,7 +40,7 @@ Expected<LaunchFigures> figures_of(const Arguments& arguments, const AskedEngine
     out.prompt_positions = static_cast<double>(policy.blocks * policy.block);
   }
   out.words_per_gpu =
-      (answered.figures ? answered.figures->words_per_second : answered.saturation.words_per_second) / gpus;
+      (answered.figures ? answered.figures->words_per_second : answered.saturation.waiting.words_per_second) / gpus;
   if (answered.figures)
     out.first_word = answered.figures->first_word.mean, out.per_word = answered.figures->per_word.mean;
   return out;

@@ -35,8 +35,8 @@ Expected<PromptPool> prompt_pool_of(
   PromptPool out;
   out.serving = std::move(*serving);
   out.positions = mean_prompt(requests);
-  out.servers = {infer::policy_of(out.serving, out.positions, wishes.batching), wishes.replicas,
-      out.serving.attention_groups(), out.serving.stages, out.serving.engine.host_per_request,
+  out.servers = {infer::policy_of(out.serving, out.positions, wishes.batching, sim::longest_cached(requests)),
+      wishes.replicas, out.serving.attention_groups(), out.serving.stages, out.serving.engine.host_per_request,
       infer::stage_parts(out.serving)};
   out.gpus = out.serving.scenario.plan.gpus * wishes.replicas;
   const auto one = std::ranges::find(requests, 1, &sim::ServingRequest::output);
@@ -59,7 +59,10 @@ Saturation joined(PromptPool& prompts, const infer::Serving& words, const sim::S
   out.binds = "decode";
   const auto bound_by = [&](double requests_per_second, const char* binds) {
     if (requests_per_second >= out.requests_per_second) return;
-    out = {requests_per_second, requests_per_second * mean_words(requests), {}, 0, binds};
+    const ServedRates bound{
+        .requests_per_second = requests_per_second, .words_per_second = requests_per_second * mean_words(requests)};
+    if (requests_per_second < out.waiting.requests_per_second) out.waiting = bound;
+    out = {bound, out.waiting, 0, binds};
   };
   bound_by(prompts.saturation.requests_per_second, "prefill");
   bound_by(prompts.links_requests_per_second, "links");
