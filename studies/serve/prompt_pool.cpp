@@ -52,9 +52,10 @@ Saturation joined(PromptPool& prompts, const infer::Serving& words, const sim::S
     const std::vector<sim::ServingRequest>& requests, infer::ServedTimes& prompt_times, const Saturation& most) {
   prompts.transfer = infer::transfer_of(prompts.serving, words, prompts.positions);
   prompts.saturation = saturation_of(read_alone(requests), prompts.servers, prompt_times);
-  const auto pairs = static_cast<double>(
-      std::min(prompts.servers.replicas * prompts.servers.groups, servers.replicas * servers.groups));
-  prompts.links_requests_per_second = pairs / prompts.transfer.time.value();
+  const auto groups = [](const sim::Servers& pool) { return static_cast<double>(pool.replicas * pool.groups); };
+  // Each end takes what the links of all its groups do.
+  prompts.links_requests_per_second = std::min(
+      groups(prompts.servers) / prompts.transfer.sends.value(), groups(servers) / prompts.transfer.receives.value());
   Saturation out = most;
   out.binds = "decode";
   const auto bound_by = [&](double requests_per_second, const char* binds) {
