@@ -36,6 +36,11 @@ std::string load_text(const Question& question, const Answer& answer) {
   return fmt::format("{}, {}", requests_text(answer.rate), law);
 }
 
+/// Those that have a part of each sequence's keys.
+std::string gpus_of_a_cache(const infer::Serving& serving) {
+  return serving.dcp > 1 ? fmt::format("{} GPUs together", serving.dcp) : "a GPU";
+}
+
 std::string figures_text(const Question& question, const Answer& answer, const sim::ServiceFigures& f) {
   print::Table table({{""}, {"mean", print::Align::right}, {"p50", print::Align::right}, {"p90", print::Align::right},
       {"p99", print::Align::right}, {"mean, 10th to 90th percentile"}});
@@ -65,10 +70,11 @@ std::string figures_text(const Question& question, const Answer& answer, const s
   const double blocks = static_cast<double>(answer.servers.policy.blocks * answer.servers.groups);
   text += fmt::format("\nRunning  {:.1f} sequences, {:.1f} waiting (at most {:.0f}); {:.0f} gave way to others\n",
       f.running, f.waiting, f.most_waiting, f.preempted);
-  text += fmt::format("Cache    {} used, at most {}, of {} positions on a GPU\n",
-      format_percent(f.used_blocks / blocks), format_percent(f.most_used_blocks / blocks),
+  text += fmt::format("Cache    {} used, at most {}, of {} positions on {}\n", format_percent(f.used_blocks / blocks),
+      format_percent(f.most_used_blocks / blocks),
       print::grouped_digits(
-          static_cast<double>(answer.servers.stages * answer.servers.policy.blocks * answer.servers.policy.block)));
+          static_cast<double>(answer.servers.stages * answer.servers.policy.blocks * answer.servers.policy.block)),
+      gpus_of_a_cache(answer.serving));
   text += fmt::format("Time     {} in iterations that decode, {} that decode and prefill, {} that prefill, {} idle\n",
       format_percent(f.in_words), format_percent(f.in_mixed), format_percent(f.in_prompts), format_percent(f.idle));
   if (question.warm_up > 0) text += fmt::format("The first {} requests are not counted.\n", question.warm_up);

@@ -34,7 +34,7 @@ Expected<LaunchFigures> figures_of(const Arguments& arguments, const AskedEngine
   TRY(const auto answered, answer(question));
   LaunchFigures out;
   const auto gpus = static_cast<double>(answered.gpus);
-  out.cache_positions = static_cast<double>(answered.room.positions);
+  out.cache_positions = static_cast<double>(answered.room.positions), out.cache_gpus = answered.serving.dcp;
   if (answered.prompts) {
     const sim::BatchingPolicy& policy = answered.prompts->servers.policy;
     out.prompt_positions = static_cast<double>(policy.blocks * policy.block);
