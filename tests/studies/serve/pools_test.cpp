@@ -54,7 +54,7 @@ TEST(Pools, TheLinksOfBothEndsCount) {
         nullptr, false);
     return one["prefill_pool"]["transfer"]["requests_per_s_at_most"].get<double>();
   };
-  const double one = most("--gpus 1"), eight = most("--gpus 1 --replicas 8");
+  const double one = most("--gpus 1"), eight = most("--gpus 8 --tp 1 --replicas 8");
   EXPECT_GT(eight, 7 * one);
   EXPECT_LE(eight, 8.001 * one);
   // As fast as eight groups of one GPU that send to eight others, where latencies are little.
