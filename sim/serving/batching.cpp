@@ -22,7 +22,7 @@ RunningSequence Batcher::sequence_of(std::int64_t id, const ServingRequest& requ
 }
 
 void Batcher::submit(std::int64_t id, const ServingRequest& request) {
-  assert(blocks_at_end(request) <= policy_.blocks);
+  assert(blocks_at_end(request) <= policy_.own_blocks());
   wait(sequence_of(id, request));
 }
 
@@ -38,7 +38,7 @@ void Batcher::submit_to_read(std::int64_t id, const ServingRequest& request) {
 }
 
 void Batcher::submit_read(std::int64_t id, const ServingRequest& request) {
-  assert(request.output > 1 && request.cached == 0 && blocks_at_end(request) <= policy_.blocks);
+  assert(request.output > 1 && request.cached == 0 && blocks_at_end(request) <= policy_.own_blocks());
   RunningSequence sequence = sequence_of(id, request);
   sequence.said = 1, sequence.comes = true;
   wait(sequence);

@@ -23,12 +23,16 @@ struct BatchingPolicy {
   /// gives way when others need room: it is read again, with what it had said
   bool reserves_all = false;
   std::int64_t blocks = 1'000'000, block = 16;  ///< of the cache, and positions of each
+  std::int64_t shared_blocks = 0;               ///< of them, what heads of prompts take that many requests share
   /// prompts wait for each other up to so many iterations, or until they fill such a share of `most_positions`
   std::int64_t most_wait = 0;
   double enough = 1;
   /// an iteration is planned as the one before it starts: requests that come later miss it. An idle server plans at
   /// once
   bool plans_ahead = false;
+
+  /// What is left for the sequences' own positions.
+  [[nodiscard]] std::int64_t own_blocks() const { return blocks - shared_blocks; }
 };
 
 /// What an iteration holds.
@@ -42,9 +46,9 @@ struct Batch {
 class Batcher {
  public:
   explicit Batcher(const BatchingPolicy& policy)
-      : policy_(policy), running_(policy.block, !policy.reserves_all), free_(policy.blocks) {}
+      : policy_(policy), running_(policy.block, !policy.reserves_all), free_(policy.own_blocks()) {}
 
-  /// Blocks that a request takes at its end; more than the policy has can never run.
+  /// Blocks of its own that a request takes at its end; more than own_blocks() can never run.
   [[nodiscard]] std::int64_t blocks_at_end(const ServingRequest& request) const;
   void submit(std::int64_t id, const ServingRequest& request);
   /// Its prompt is read here, and its other words are said elsewhere: it ends with its first, and its keys stay until

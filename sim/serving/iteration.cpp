@@ -298,6 +298,7 @@ IterationTime IterationForm::time(std::span<const Rows> rows, const EngineCost& 
     part.calls += line.calls, part.time += line.tuned(price, tuning) * (line.calls * beyond);
     part.bytes += price.bytes * line.calls;
     part.flops += price.flops * line.calls;
+    part.useful += price.useful * line.calls;
     part.source = weaker(part.source, price.source);
     part.extrapolated = part.extrapolated || price.extrapolated;
   };

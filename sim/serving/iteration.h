@@ -23,7 +23,8 @@ struct IterationPart {
   double calls = 0;
   Seconds time;  ///< of all calls
   Bytes bytes;   ///< of all calls, device memory; of moves what a rank receives
-  Flops flops;
+  Flops flops;   ///< of the kernels, which take keys in whole blocks where a window bounds them
+  Flops useful;  ///< of them, of the keys that queries see
   Source source = Source::assumed;
   bool extrapolated = false;
   Binding binding = Binding::activations;

@@ -49,7 +49,7 @@ double PackedLine::sum(const PackedRows& rows, Affine Shares::*what) const {
 
 LinePrice PackedLine::price(const PackedRows& rows, const Routing& routing, const EngineCost& cost, bool graph) const {
   LinePrice out;
-  out.flops = Flops(sum(rows, &Shares::flops));
+  out.flops = out.useful = Flops(sum(rows, &Shares::flops));
   if (!work) {
     dataflow::Move moved = move;
     moved.received = Bytes(sum(rows, &Shares::bytes));
@@ -70,7 +70,7 @@ LinePrice PackedLine::price(const Rows& rows, const EngineCost& cost, std::optio
   if (scans()) {
     LinePrice out;
     const double points = work->scan.sequences * work->scan.positions;
-    out.flops = work->flops * (rows.sequences * rows.positions / points);
+    out.flops = out.useful = work->flops * (rows.sequences * rows.positions / points);
     static_cast<EnginePrice&>(out) = cost.scan(*work, rows.sequences, rows.positions);
     return out;
   }
@@ -78,6 +78,7 @@ LinePrice PackedLine::price(const Rows& rows, const EngineCost& cost, std::optio
   const auto keys = dataflow::attended_keys(work->key_reach, all, rows.positions * keys_share);
   LinePrice out;
   out.flops = Flops(flops_per_pair * rows.sequences * queries * keys.walked);
+  out.useful = Flops(flops_per_pair * rows.sequences * queries * keys.seen);
   if (picking()) {
     static_cast<EnginePrice&>(out) = cost.picking(*work, rows.sequences, queries, keys.seen, all);
     return out;

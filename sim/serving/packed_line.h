@@ -39,6 +39,7 @@ Affine affine_through(const AffineSamples& samples, const Rows& one);
 
 struct LinePrice : EnginePrice {
   Flops flops;
+  Flops useful;  ///< of attention, of the keys that queries see alone: a kernel multiplies whole blocks of them
 };
 
 struct PackedLine {

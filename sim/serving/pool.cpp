@@ -6,6 +6,7 @@ namespace stepcast::sim {
 
 BatchingPolicy lane_policy(BatchingPolicy policy, std::int64_t stages) {
   policy.blocks /= stages;
+  policy.shared_blocks = (policy.shared_blocks + stages - 1) / stages;
   policy.most_sequences = std::max<std::int64_t>(1, policy.most_sequences / stages);
   return policy;
 }

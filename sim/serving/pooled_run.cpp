@@ -108,10 +108,11 @@ class PooledLoop {
   /// As soon as the links of both groups are free.
   void send_keys(std::size_t id, Seconds now) {
     Seconds &from = from_free_[from_[id].index], &to = to_free_[to_[id].index];
-    const Seconds time = servers_.transfer(load_.requests[id].prompt);
-    from = to = std::max({now, from, to}) + time;
-    run_.sending += time;
-    sendings_.push({to, id});
+    const KeyTransfer transfer = servers_.transfer(load_.requests[id].prompt);
+    const Seconds start = std::max({now, from, to});
+    from = start + transfer.sends, to = start + transfer.receives;
+    run_.sending += transfer.time();
+    sendings_.push({start + transfer.time(), id});
   }
 
   void deliver() {

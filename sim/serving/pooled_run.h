@@ -2,6 +2,7 @@
 // over a link between them.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <vector>
 
@@ -9,15 +10,24 @@
 
 namespace stepcast::sim {
 
+/// How long the links of both ends are busy with the keys of a prompt that has nothing beside it. They are there when
+/// the slower end is done; the other may send or take those of more prompts meanwhile.
+struct KeyTransfer {
+  Seconds sends, receives;
+  KeyTransfer(Seconds sender, Seconds receiver) : sends(sender), receives(receiver) {}
+  KeyTransfer(Seconds both) : KeyTransfer(both, both) {}  // NOLINT(google-explicit-constructor)
+  [[nodiscard]] Seconds time() const { return std::max(sends, receives); }
+};
+
 struct PooledServers {
   Servers prompts, words;  ///< `before` of the first counts
-  /// of the keys of a prompt of so many positions, from one group to one group with nothing beside it
-  std::function<Seconds(std::int64_t)> transfer;
+  /// of the keys of a prompt of so many positions, from one group to one group
+  std::function<KeyTransfer(std::int64_t)> transfer;
 };
 
 /// A request is read in the pool of prompts, which keeps its keys; waits until a group of words has room for it; is
-/// sent, where the links of a group take one request after the other; and tells its first word with the next iteration
-/// of its replica, which says the second.
+/// sent, where the links of a group take one request after the other as long as each keeps them busy; and tells its
+/// first word with the next iteration of its replica, which says the second.
 struct PooledRun {
   ServedRun served;                   ///< its iterations are of the pool of words; first words count as said in them
   std::vector<RanIteration> reading;  ///< of the pool of prompts

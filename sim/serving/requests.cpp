@@ -100,6 +100,12 @@ std::vector<ServingRequest> requests_of(const RequestLaw& law) {
   return requests;
 }
 
+std::int64_t longest_cached(const std::vector<ServingRequest>& requests) {
+  std::int64_t longest = 0;
+  for (const ServingRequest& request : requests) longest = std::max(longest, request.cached);
+  return longest;
+}
+
 void let_arrive(std::vector<ServingRequest>& requests, double per_second, double shape, std::uint64_t seed) {
   constexpr std::uint64_t other_stream = 0x9e3779b97f4a7c15;  // so that lengths and times do not share their numbers
   std::mt19937_64 random(seed ^ other_stream);

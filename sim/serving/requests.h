@@ -35,6 +35,9 @@ struct RequestLaw {
 /// All of them at time 0.
 std::vector<ServingRequest> requests_of(const RequestLaw& law);
 
+/// The longest head that the cache has: shorter ones are taken to be its beginning.
+std::int64_t longest_cached(const std::vector<ServingRequest>& requests);
+
 /// Gives them arrivals: times between them are of a gamma law with this shape, with a mean of 1 / rate. Shape 1 is a
 /// Poisson process; below it they come in bursts.
 void let_arrive(std::vector<ServingRequest>& requests, double per_second, double shape, std::uint64_t seed);

@@ -72,8 +72,8 @@ std::string infer_json(const Asked& asked, const Answer& answer) {
     json.open();
     json.fields("label", part.label, "shape", part.shape, "calls", part.calls);
     json.base_field("time_s", part.time);
-    json.fields(
-        "bytes", part.bytes.value(), "flops", part.flops.value(), "source", to_text(part.source), "move", part.is_move);
+    json.fields("bytes", part.bytes.value(), "flops", part.flops.value(), "model_flops", part.useful.value(), "source",
+        to_text(part.source), "move", part.is_move);
     json.close();
   }
   json.close();

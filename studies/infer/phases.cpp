@@ -56,7 +56,7 @@ void show_guesses(sim::IterationTime& shown, sim::IterationTime guess, double ti
   for (sim::IterationPart& part : guess.parts) {
     part.label = "draft " + part.label;
     part.calls *= times, part.time = part.time * times, part.bytes = part.bytes * times,
-                         part.flops = part.flops * times;
+                         part.flops = part.flops * times, part.useful = part.useful * times;
   }
   shown.parts.insert(shown.parts.begin(), guess.parts.begin(), guess.parts.end());
   shown.time += guess.time * times, shown.kernels += guess.kernels * times, shown.moves += guess.moves * times;

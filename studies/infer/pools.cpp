@@ -45,7 +45,7 @@ class Ends {
       : from_(prompts), to_(words), from_distance_(farthest(prompts, words)), to_distance_(farthest(words, prompts)) {}
   [[nodiscard]] Seconds sends(const Parts& parts) const { return from_.send(parts.sent, from_distance_); }
   [[nodiscard]] Seconds receives(const Parts& parts) const { return to_.send(parts.received, to_distance_); }
-  [[nodiscard]] Seconds time(const Parts& parts) const { return std::max(sends(parts), receives(parts)); }
+  [[nodiscard]] sim::KeyTransfer transfer(const Parts& parts) const { return {sends(parts), receives(parts)}; }
 
  private:
   ServingCost from_, to_;
@@ -76,26 +76,25 @@ Expected<void> check_pools(const Serving& prompts, const Serving& words) {
 
 CacheTransfer transfer_of(const Serving& prompts, const Serving& words, double positions) {
   const Parts parts = parts_of(prompts, words, positions);
-  CacheTransfer out{parts.sent, parts.received, {}, {}};
-  const Ends ends(prompts, words);
-  const bool sender = ends.sends(parts) > ends.receives(parts);
-  out.time = ends.time(parts);
+  const sim::KeyTransfer transfer = Ends(prompts, words).transfer(parts);
+  CacheTransfer out{parts.sent, parts.received, transfer.sends, transfer.receives, transfer.time(), {}};
+  const bool sender = transfer.sends > transfer.receives;
   out.fabric = sender ? level_across(prompts.machine(), farthest(prompts, words))
                       : level_across(words.machine(), farthest(words, prompts));
   return out;
 }
 
-std::function<Seconds(std::int64_t)> transfers(const Serving& prompts, const Serving& words) {
+std::function<sim::KeyTransfer(std::int64_t)> transfers(const Serving& prompts, const Serving& words) {
   struct Known {
     Known(const Serving& from, const Serving& to) : ends(from, to) {}
     Ends ends;
-    std::unordered_map<std::int64_t, Seconds> times;
+    std::unordered_map<std::int64_t, sim::KeyTransfer> times;
   };
   auto known = std::make_shared<Known>(prompts, words);
   return [known, &prompts, &words](std::int64_t positions) {
-    const auto [found, anew] = known->times.try_emplace(positions);
-    if (anew) found->second = known->ends.time(parts_of(prompts, words, static_cast<double>(positions)));
-    return found->second;
+    if (const auto found = known->times.find(positions); found != known->times.end()) return found->second;
+    const Parts parts = parts_of(prompts, words, static_cast<double>(positions));
+    return known->times.emplace(positions, known->ends.transfer(parts)).first->second;
   };
 }
 

@@ -10,7 +10,7 @@
 
 namespace stepcast::infer {
 
-sim::BatchingPolicy policy_of(const Serving& serving, double length, const BatchingWishes& wishes) {
+sim::BatchingPolicy policy_of(const Serving& serving, double length, const BatchingWishes& wishes, std::int64_t head) {
   const Engine& engine = serving.engine;
   sim::BatchingPolicy policy;
   policy.most_positions = wishes.most_positions.value_or(engine.most_positions);
@@ -19,6 +19,7 @@ sim::BatchingPolicy policy_of(const Serving& serving, double length, const Batch
   policy.reserves_all = engine.reserves_all, policy.plans_ahead = engine.plans_ahead;
   policy.block = engine.cache_block;
   policy.blocks = capacity(serving, std::max<std::int64_t>(2, std::llround(length)), wishes.most_positions).blocks;
+  policy.shared_blocks = head / policy.block;
   return sim::lane_policy(policy, serving.stages);
 }
 
@@ -79,12 +80,14 @@ Expected<void> check_requests(
           fmt::format("a request of {} + {} positions, and {} has learned positions for {}", request.prompt,
               request.output, network.id, network.max_positions),
           fmt::format("at most {} with what comes out", network.max_positions));
-    if (const std::int64_t blocks = group.blocks_at_end(request); blocks > policy.blocks)
+    if (const std::int64_t blocks = group.blocks_at_end(request); blocks > policy.own_blocks())
       return fail("--gpus",
-          fmt::format("a request of {} + {} positions needs {} blocks of {}, and the cache of a GPU beside {} of "
+          fmt::format("a request of {} + {} positions needs {} blocks of {}{}, and the cache of a GPU beside {} of "
                       "weights has {}{}",
-              request.prompt, request.output, blocks, policy.block, format_bytes(Bytes(serving.weight_bytes())),
-              policy.blocks, serving.stages > 1 ? " for each of its lanes, of which every stage has one" : ""),
+              request.prompt, request.output, blocks, policy.block,
+              policy.shared_blocks > 0 ? fmt::format(" beside {} of the shared head", policy.shared_blocks) : "",
+              format_bytes(Bytes(serving.weight_bytes())), policy.blocks,
+              serving.stages > 1 ? " for each of its lanes, of which every stage has one" : ""),
           "more GPUs, narrower --weights or --kv, or shorter requests");
   }
   return {};

@@ -20,8 +20,9 @@ struct BatchingWishes {
 };
 
 /// The engine's policy with what the cache of one GPU holds, for sequences of such a length; on several stages that of
-/// a lane.
-sim::BatchingPolicy policy_of(const Serving& serving, double length, const BatchingWishes& wishes = {});
+/// a lane. `head`: positions that the cache has once for all.
+sim::BatchingPolicy policy_of(
+    const Serving& serving, double length, const BatchingWishes& wishes = {}, std::int64_t head = 0);
 
 /// Of an iteration's time the part of each stage, as tokens of some sequences take it; empty: there is one stage.
 std::vector<double> stage_parts(const Serving& serving);

@@ -282,6 +282,8 @@ std::string split_in_words(const ServingSplit& split) {
   if (!split.scenario.split) return run::mapping_in_words(split.scenario.plan);
   std::string words = fmt::format("tp {}, pp {}", split.tensor_ways, split.stages);
   if (!split.layers.empty()) words += fmt::format(" of {} layers", fmt::join(split.layers, ", "));
+  if (split.groups > 1) words += fmt::format(", dp-attention {}", split.groups);
+  if (split.scenario.split->ep > 1) words += fmt::format(", ep {}", split.scenario.split->ep);
   if (split.cp > 1) words += fmt::format(", cp {}", split.cp);
   if (split.dcp > 1) words += fmt::format(", dcp {}", split.dcp);
   return words;

@@ -45,7 +45,7 @@ struct ServingSplit {
 Expected<ServingSplit> serving_split(
     const ServingWishes& wishes, run::Chosen<NetworkSpec> network, run::Chosen<Machine> machine, const Engine& engine);
 
-/// "tp 8, pp 1, dcp 2".
+/// "tp 8, pp 1, dp-attention 4, ep 32, dcp 2".
 std::string split_in_words(const ServingSplit& split);
 
 }  // namespace stepcast::infer

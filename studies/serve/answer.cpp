@@ -43,8 +43,8 @@ double iterations_of(const sim::Load& load, const sim::Servers& servers, infer::
   const double reading = positions / static_cast<double>(servers.policy.most_positions);
   if (load.concurrency > 0) {
     const double held = std::max(1.0, blocks / static_cast<double>(load.requests.size()));
-    const double fit =
-        std::min(static_cast<double>(servers.policy.most_sequences), static_cast<double>(servers.policy.blocks) / held);
+    const double fit = std::min(
+        static_cast<double>(servers.policy.most_sequences), static_cast<double>(servers.policy.own_blocks()) / held);
     const double room = lanes * static_cast<double>(servers.groups) * std::max(1.0, fit);
     const double together = std::min(static_cast<double>(load.concurrency), room);
     // Each replica has iterations of its own.
@@ -96,13 +96,13 @@ Expected<Answer> answer(const Question& question) {
   out.room = infer::capacity(
       out.serving, std::max<std::int64_t>(2, static_cast<std::int64_t>(length)), question.batching.most_positions);
   out.warnings = infer::launch_warnings(out.serving);
-  out.servers = {infer::policy_of(out.serving, length, question.batching), question.replicas,
-      out.serving.attention_groups(), out.serving.stages, out.serving.engine.host_per_request,
-      infer::stage_parts(out.serving)};
-  out.gpus = out.serving.scenario.plan.gpus * question.replicas;
   std::vector<sim::ServingRequest> held = load.requests;
   if (question.prompts)  // whose keys come whole, with what the prompts share
     for (sim::ServingRequest& request : held) request.cached = 0;
+  out.servers = {infer::policy_of(out.serving, length, question.batching, sim::longest_cached(held)), question.replicas,
+      out.serving.attention_groups(), out.serving.stages, out.serving.engine.host_per_request,
+      infer::stage_parts(out.serving)};
+  out.gpus = out.serving.scenario.plan.gpus * question.replicas;
   TRY(infer::check_requests(out.serving, held, out.servers.policy));
   const auto count = static_cast<std::int64_t>(load.requests.size());
   if (question.warm_up >= count)
@@ -134,6 +134,10 @@ Expected<Answer> answer(const Question& question) {
     if (!question.trace && share >= surely) return out;
     if (question.trace && share >= 1)
       out.warnings.emplace_back("more comes than is served while the trace lasts: waits grow to its end");
+    else if (out.rate > out.saturation.waiting.requests_per_second && share < 1)
+      out.warnings.push_back(fmt::format("a burst that fills the cache is not worked off: while others wait sequences "
+                                         "give way to them and {:.3g} requests/s are served",
+          out.saturation.waiting.requests_per_second));
     else if (share > near)
       out.warnings.emplace_back(
           "above 90 % of saturation a capacity that is a little off changes waits many times over");

@@ -76,8 +76,10 @@ std::string answer_json(const Question& question, const Answer& answer) {
     json.base_field("tpot_s", most.word);
   }
   if (answer.prompts) json.field("binds", most.binds);
-  else json.field("preempted", most.gave_way);
-  if (!answer.figures) json.field("queue_growth_per_s", answer.rate - most.requests_per_second);
+  else
+    json.fields(
+        "preempted", most.waiting.gave_way, "while_others_wait_requests_per_s", most.waiting.requests_per_second);
+  if (!answer.figures) json.field("queue_growth_per_s", answer.rate - most.waiting.requests_per_second);
   json.close();
   if (answer.prompts) write_prompts(json, *answer.prompts, answer.figures.has_value());
   json.field("warnings", answer.warnings);

@@ -36,6 +36,11 @@ std::string load_text(const Question& question, const Answer& answer) {
   return fmt::format("{}, {}", requests_text(answer.rate), law);
 }
 
+/// Those that have a part of each sequence's keys.
+std::string gpus_of_a_cache(const infer::Serving& serving) {
+  return serving.dcp > 1 ? fmt::format("{} GPUs together", serving.dcp) : "a GPU";
+}
+
 std::string figures_text(const Question& question, const Answer& answer, const sim::ServiceFigures& f) {
   print::Table table({{""}, {"mean", print::Align::right}, {"p50", print::Align::right}, {"p90", print::Align::right},
       {"p99", print::Align::right}, {"mean, 10th to 90th percentile"}});
@@ -65,10 +70,11 @@ std::string figures_text(const Question& question, const Answer& answer, const s
   const double blocks = static_cast<double>(answer.servers.policy.blocks * answer.servers.groups);
   text += fmt::format("\nRunning  {:.1f} sequences, {:.1f} waiting (at most {:.0f}); {:.0f} gave way to others\n",
       f.running, f.waiting, f.most_waiting, f.preempted);
-  text += fmt::format("Cache    {} used, at most {}, of {} positions on a GPU\n",
-      format_percent(f.used_blocks / blocks), format_percent(f.most_used_blocks / blocks),
+  text += fmt::format("Cache    {} used, at most {}, of {} positions on {}\n", format_percent(f.used_blocks / blocks),
+      format_percent(f.most_used_blocks / blocks),
       print::grouped_digits(
-          static_cast<double>(answer.servers.stages * answer.servers.policy.blocks * answer.servers.policy.block)));
+          static_cast<double>(answer.servers.stages * answer.servers.policy.blocks * answer.servers.policy.block)),
+      gpus_of_a_cache(answer.serving));
   text += fmt::format("Time     {} in iterations that decode, {} that decode and prefill, {} that prefill, {} idle\n",
       format_percent(f.in_words), format_percent(f.in_mixed), format_percent(f.in_prompts), format_percent(f.idle));
   if (question.warm_up > 0) text += fmt::format("The first {} requests are not counted.\n", question.warm_up);
@@ -108,18 +114,24 @@ std::string pools_text(const Answer& answer, bool ran) {
 }
 
 /// With a full cache some engines do less than with fewer sequences at once.
-std::string thrashing_text(const Saturation& most) {
-  if (most.gave_way == 0) return "";
-  return "  so many that some give way to others and are read again: fewer at once, by --most-sequences, may serve more"
-         "\n";
+std::string thrashing_text(const Saturation& most, bool waits) {
+  if (most.waiting.gave_way == 0) return "";
+  if (most.most_sequences == 0)
+    return "  some give way to others and are read again; with fewer at once it is no more\n";
+  const std::string limit = fmt::format("--most-sequences {}", most.most_sequences);
+  if (waits)
+    return fmt::format(
+        "  some give way to others and are read again: {} serves {}\n", limit, requests_text(most.requests_per_second));
+  return fmt::format("  with more at once some give way and are read again, and {} are served: {} avoids it\n",
+      requests_text(most.waiting.requests_per_second), limit);
 }
 
 std::string overload_text(const Answer& answer) {
-  const Saturation& most = answer.saturation;
+  const ServedRates& most = answer.saturation.waiting;
   const std::string served = rate_text(most.requests_per_second);
   std::string text =
       fmt::format("\nBeyond saturation  {} come and {}: {} more wait after each second\n", requests_text(answer.rate),
-          answer.prompts ? fmt::format("{} serve {}", name_of(most), served)
+          answer.prompts ? fmt::format("{} serve {}", name_of(answer.saturation), served)
                          : fmt::format("{} are served while others wait", served),
           rate_text(answer.rate - most.requests_per_second));
   text +=
@@ -129,7 +141,7 @@ std::string overload_text(const Answer& answer) {
     text += fmt::format("  tokens come every {} meanwhile, with {:.0f} sequences at once: {} tokens/s/GPU\n",
         format_seconds(most.word), most.running,
         print::grouped_digits(most.words_per_second / static_cast<double>(answer.gpus)));
-  return text + thrashing_text(most);
+  return text + thrashing_text(answer.saturation, true);
 }
 
 std::string saturation_text(const Answer& answer) {
@@ -139,7 +151,7 @@ std::string saturation_text(const Answer& answer) {
   if (answer.prompts) return text + fmt::format(", by {}\n", name_of(most));
   text += fmt::format(" with {:.0f} sequences at once", most.running);
   if (most.word.value() > 0) text += fmt::format(", a token every {}", format_seconds(most.word));
-  return text + "\n" + thrashing_text(most);
+  return text + "\n" + thrashing_text(most, false);
 }
 
 }  // namespace

@@ -38,13 +38,13 @@ Expected<LaunchFigures> figures_of(const Arguments& arguments, const AskedEngine
   TRY(const auto answered, answer(question));
   LaunchFigures out;
   const auto gpus = static_cast<double>(answered.gpus);
-  out.cache_positions = static_cast<double>(answered.room.positions);
+  out.cache_positions = static_cast<double>(answered.room.positions), out.cache_gpus = answered.serving.dcp;
   if (answered.prompts) {
     const sim::BatchingPolicy& policy = answered.prompts->servers.policy;
     out.prompt_positions = static_cast<double>(policy.blocks * policy.block);
   }
   out.words_per_gpu =
-      (answered.figures ? answered.figures->words_per_second : answered.saturation.words_per_second) / gpus;
+      (answered.figures ? answered.figures->words_per_second : answered.saturation.waiting.words_per_second) / gpus;
   if (answered.figures)
     out.first_word = answered.figures->first_word.mean, out.per_word = answered.figures->per_word.mean;
   return out;

@@ -15,8 +15,9 @@ namespace stepcast::serve {
 struct LaunchFigures {
   double words_per_gpu = 0;      ///< a second
   Seconds first_word, per_word;  ///< means; 0: beyond saturation, or nothing is said
-  double cache_positions = 0;    ///< of one GPU
-  double prompt_positions = 0;   ///< of one that reads prompts for others; 0: none does
+  double cache_positions = 0;    ///< of `cache_gpus`, which have a part of each sequence
+  std::int64_t cache_gpus = 1;
+  double prompt_positions = 0;  ///< of one that reads prompts for others; 0: none does
 };
 
 /// Whose argument it is.

@@ -35,8 +35,8 @@ Expected<PromptPool> prompt_pool_of(
   PromptPool out;
   out.serving = std::move(*serving);
   out.positions = mean_prompt(requests);
-  out.servers = {infer::policy_of(out.serving, out.positions, wishes.batching), wishes.replicas,
-      out.serving.attention_groups(), out.serving.stages, out.serving.engine.host_per_request,
+  out.servers = {infer::policy_of(out.serving, out.positions, wishes.batching, sim::longest_cached(requests)),
+      wishes.replicas, out.serving.attention_groups(), out.serving.stages, out.serving.engine.host_per_request,
       infer::stage_parts(out.serving)};
   out.gpus = out.serving.scenario.plan.gpus * wishes.replicas;
   const auto one = std::ranges::find(requests, 1, &sim::ServingRequest::output);
@@ -52,14 +52,18 @@ Saturation joined(PromptPool& prompts, const infer::Serving& words, const sim::S
     const std::vector<sim::ServingRequest>& requests, infer::ServedTimes& prompt_times, const Saturation& most) {
   prompts.transfer = infer::transfer_of(prompts.serving, words, prompts.positions);
   prompts.saturation = saturation_of(read_alone(requests), prompts.servers, prompt_times);
-  const auto pairs = static_cast<double>(
-      std::min(prompts.servers.replicas * prompts.servers.groups, servers.replicas * servers.groups));
-  prompts.links_requests_per_second = pairs / prompts.transfer.time.value();
+  const auto groups = [](const sim::Servers& pool) { return static_cast<double>(pool.replicas * pool.groups); };
+  // Each end takes what the links of all its groups do.
+  prompts.links_requests_per_second = std::min(
+      groups(prompts.servers) / prompts.transfer.sends.value(), groups(servers) / prompts.transfer.receives.value());
   Saturation out = most;
   out.binds = "decode";
   const auto bound_by = [&](double requests_per_second, const char* binds) {
     if (requests_per_second >= out.requests_per_second) return;
-    out = {requests_per_second, requests_per_second * mean_words(requests), {}, 0, binds};
+    const ServedRates bound{
+        .requests_per_second = requests_per_second, .words_per_second = requests_per_second * mean_words(requests)};
+    if (requests_per_second < out.waiting.requests_per_second) out.waiting = bound;
+    out = {bound, out.waiting, 0, binds};
   };
   bound_by(prompts.saturation.requests_per_second, "prefill");
   bound_by(prompts.links_requests_per_second, "links");

@@ -1,7 +1,8 @@
-// What servers do while others wait: as many requests are there as there can be. Where sequences give way to others
-// there, fewer at once may do more.
+// The most that servers do: the largest rate that they serve without a queue that grows. With all requests there at
+// once as many run as there can be; where some give way to others there, as many as surely fit may do more.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "sim/serving/pooled_run.h"
@@ -10,12 +11,17 @@
 
 namespace stepcast::serve {
 
-struct Saturation {
+struct ServedRates {
   double requests_per_second = 0, words_per_second = 0;
-  Seconds word;            ///< mean time between words there
-  double running = 0;      ///< requests at once
-  const char* binds = "";  ///< of pools: "prefill", "decode" or "links", whatever does least
-  double gave_way = 0;     ///< how often requests gave way to others and were read again, in one replica's run
+  Seconds word;         ///< mean time between words
+  double running = 0;   ///< requests at once
+  double gave_way = 0;  ///< how often requests gave way to others and were read again, in one replica's run
+};
+
+struct Saturation : ServedRates {
+  ServedRates waiting;              ///< while any number waits: less where that makes sequences give way
+  std::int64_t most_sequences = 0;  ///< the engine's limit with which it is more; 0: its own does as well
+  const char* binds = "";           ///< of pools: "prefill", "decode" or "links", whatever does least
 };
 
 double mean_length(const std::vector<sim::ServingRequest>& requests);

@@ -17,18 +17,21 @@ double CacheRoom::held_blocks() const {
 }
 
 double CacheRoom::most_running() const {
-  const double room = std::floor(static_cast<double>(policy_.blocks) / held_blocks());
+  const double room = std::floor(static_cast<double>(policy_.own_blocks()) / held_blocks());
   return std::clamp(room, 1.0, static_cast<double>(policy_.most_sequences));
 }
 
-double CacheRoom::used_share(double running) const {
-  return std::min(1.0, running * held_blocks() / static_cast<double>(policy_.blocks));
+double CacheRoom::used_share(double running) const { return used_share(running, held_blocks()); }
+
+double CacheRoom::used_share(double running, double each) const {
+  const double used = running * each + static_cast<double>(policy_.shared_blocks);
+  return std::min(1.0, used / static_cast<double>(policy_.blocks));
 }
 
 bool CacheRoom::may_preempt(double running, bool cohorts) const {
   if (policy_.reserves_all) return false;
   const double last = blocks_of(static_cast<double>(means_.longest));
-  const auto blocks = static_cast<double>(policy_.blocks);
+  const auto blocks = static_cast<double>(policy_.own_blocks());
   if (running * last <= blocks) return false;
   if (cohorts) return true;
   const double mean = blocks_of(means_.context()), spread = means_.output / std::sqrt(12.0),
@@ -38,7 +41,7 @@ bool CacheRoom::may_preempt(double running, bool cohorts) const {
 }
 
 bool CacheRoom::never_fits() const {
-  return blocks_of(static_cast<double>(means_.longest)) > static_cast<double>(policy_.blocks);
+  return blocks_of(static_cast<double>(means_.longest)) > static_cast<double>(policy_.own_blocks());
 }
 
 }  // namespace stepcast::sim

@@ -19,8 +19,10 @@ class CacheRoom {
   [[nodiscard]] double held_blocks() const;
   /// Sequences that a group runs at once.
   [[nodiscard]] double most_running() const;
-  /// Of the blocks, the share that so many sequences hold.
+  /// Of the blocks, the share that so many sequences hold, with the head that they share.
   [[nodiscard]] double used_share(double running) const;
+  /// The same of sequences that hold so many blocks each.
+  [[nodiscard]] double used_share(double running, double each) const;
   /// Whether what the sequences hold comes to more than there is, now and then. `cohorts`: all end together.
   [[nodiscard]] bool may_preempt(double running, bool cohorts) const;
   /// The longest request is longer than the cache.

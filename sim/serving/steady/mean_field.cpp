@@ -156,8 +156,7 @@ SteadyState MeanField::open(const SteadyLoad& load) const {
     state.first_word =
         servers_.before + Seconds((1 - idle) * (weight * low.residual() + (1 - weight) * high.residual() + planned) +
                                   both(&WordCycle::prompt));
-  state.used_share =
-      std::min(1.0, mean * room_.blocks_of(means_.context()) / static_cast<double>(servers_.policy.blocks));
+  state.used_share = room_.used_share(mean, room_.blocks_of(means_.context()));
   const double deviation = std::sqrt(variance / units);
   if (state.pressure > (groups > 1 ? much_pressure_of_groups : much_pressure)) state.doubt = MeanFieldDoubt::reads_much;
   if (reads_ahead(state)) state.doubt = MeanFieldDoubt::reads_much;

@@ -33,8 +33,8 @@ PooledField::PooledField(const PromptReader& prompts, const WordSpeaker& words, 
   groups_ = counts.words * static_cast<double>(says.groups * says.stages);
   behind_first_ = std::max(1.0, words.means().output - 1);
   most_read_ = counts.prompts * prompts.most_per_second();
-  const double pairs = std::min(counts.prompts * static_cast<double>(prompts.servers().groups), groups_);
-  most_sent_ = pairs / std::max(1e-12, counts.sending);
+  const double senders = counts.prompts * static_cast<double>(prompts.servers().groups);
+  most_sent_ = std::min(senders / counts.sends, groups_ / counts.receives) / std::max(1e-12, counts.sending);
   // What is let in holds its blocks while its keys come, too.
   const double held = groups_ * words.room().most_running(), word = words.word(held / groups_);
   const double keys = flow({held, held, held, 1, true}).arriving, speaks = behind_first_ * word;

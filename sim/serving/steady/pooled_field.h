@@ -30,8 +30,9 @@ class WordSpeaker {
 };
 
 struct PoolCounts {
-  double prompts = 1, words = 1;  ///< replicas
-  double sending = 0;             ///< seconds of the keys of a mean prompt, from one group to one group
+  double prompts = 1, words = 1;   ///< replicas
+  double sending = 0;              ///< seconds of the keys of a mean prompt, from one group to one group
+  double sends = 1, receives = 1;  ///< of them, the parts in which the links of each end are busy
 };
 
 struct PooledState : SteadyState {

@@ -46,8 +46,9 @@ Expected<sim::Servers> Engines::servers(
   infer::BatchingWishes wishes;
   if (limits.most_sequences > 0) wishes.most_sequences = limits.most_sequences;
   if (limits.most_positions > 0) wishes.most_positions = limits.most_positions;
-  sim::Servers servers{infer::policy_of(engine.serving, length, wishes), 1, engine.serving.attention_groups(),
-      engine.serving.stages, engine.serving.engine.host_per_request, infer::stage_parts(engine.serving)};
+  sim::Servers servers{infer::policy_of(engine.serving, length, wishes, longest.cached), 1,
+      engine.serving.attention_groups(), engine.serving.stages, engine.serving.engine.host_per_request,
+      infer::stage_parts(engine.serving)};
   if (servers.policy.blocks <= 0)
     return fail("--tp", "weights leave no room for a cache", "more --tp, or narrower --weights");
   TRY(infer::check_requests(engine.serving, {longest}, servers.policy));

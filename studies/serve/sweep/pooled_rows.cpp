@@ -80,10 +80,9 @@ class PoolPairs {
 
  private:
   void take(const PromptPoolPart& prompts, const WordPoolPart& words) {
-    double sending = 0;
+    infer::CacheTransfer sending;
     if (prompts.engine != nullptr && words.engine != nullptr)
-      sending =
-          infer::transfer_of(prompts.engine->serving, words.engine->serving, asked_.law.prompts.mean()).time.value();
+      sending = infer::transfer_of(prompts.engine->serving, words.engine->serving, asked_.law.prompts.mean());
     for (const std::int64_t gpus : asked_.gpus) {
       const auto ratios = ratios_of(asked_, gpus, prompts.part.prompts->replica(), words.part.replica());
       const std::uint64_t rows = std::max<std::size_t>(1, ratios.priced.size()) * loads_.size();
@@ -96,19 +95,20 @@ class PoolPairs {
   }
 
   void take(const PromptPoolPart& prompts, const WordPoolPart& words, std::int64_t gpus,
-      const std::vector<PoolRatio>& ratios, double sending) {
+      const std::vector<PoolRatio>& ratios, const infer::CacheTransfer& sending) {
     struct Combined {
       Candidate candidate;
       sim::PooledField field;
       bool full = false;
     };
     std::vector<Combined> all;
+    sim::PoolCounts counts{1, 1, sending.time.value(), sending.sends / sending.time, sending.receives / sending.time};
     for (const PoolRatio& ratio : ratios) {
       Configuration both = words.part;
       both.prompts = prompts.part.prompts, both.prompts->replicas = ratio.prompts;
       both.replicas = ratio.words, both.gpus = gpus;
-      all.push_back({{both}, sim::PooledField(*prompts.field, *words.field,
-                                 {static_cast<double>(ratio.prompts), static_cast<double>(ratio.words), sending})});
+      counts.prompts = static_cast<double>(ratio.prompts), counts.words = static_cast<double>(ratio.words);
+      all.push_back({{both}, sim::PooledField(*prompts.field, *words.field, counts)});
     }
     for (const double load : loads_) {
       bool found_idle = false;

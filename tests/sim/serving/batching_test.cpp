@@ -114,6 +114,17 @@ TEST(Batching, SharedHeadsAreNeitherReadNorHeldTwice) {
   EXPECT_EQ(group.used_blocks(), 1);
 }
 
+/// 6 blocks, of which a head takes 2: two requests have a block each for the 4 positions behind it, and with a second
+/// block each the cache is full. A third waits.
+TEST(Batching, TheCacheHasSharedHeadsOnce) {
+  Batcher group({.reserves_all = true, .blocks = 6, .block = 4, .shared_blocks = 2});
+  for (int i = 0; i < 3; ++i) group.submit(i, request(12, 4, 8));
+  EXPECT_EQ(group.used_blocks(), 2);
+  EXPECT_EQ(group.plan().prompts, 2);
+  EXPECT_EQ(group.used_blocks(), 6);
+  EXPECT_EQ(group.waiting(), 1);
+}
+
 TEST(Batching, NoMoreThanTheMostRun) {
   Batcher group({.most_sequences = 2});
   for (int i = 0; i < 5; ++i) group.submit(i, request(10, 2));

@@ -104,7 +104,7 @@ class PlainGroup {
     for (const std::size_t i : of(State::active)) {
       if (all_[i].state != State::active || !talking(i)) continue;
       talkers.push_back(i);
-      while (all_[i].state == State::active && owned_by_all(talkers) > policy_.blocks) {
+      while (all_[i].state == State::active && owned_by_all(talkers) > policy_.own_blocks()) {
         std::vector<std::size_t> here = of(State::active);
         std::erase_if(here, [&](std::size_t other) { return all_[other].away; });
         give_way(here.back());
@@ -138,7 +138,7 @@ class PlainGroup {
       if (policy_.plans_ahead && all_[i].came > planned_) break;
       const bool brings = all_[i].brings_keys;
       const long some = brings ? 0 : share(i);
-      if ((some == 0 && !brings) || owned_by_all(talkers_) + owned(i, 0) > policy_.blocks) break;
+      if ((some == 0 && !brings) || owned_by_all(talkers_) + owned(i, 0) > policy_.own_blocks()) break;
       all_[i].state = State::active, all_[i].rank = ++admitted_;
       if (brings) {
         all_[i].in_cache = requests_[i].prompt, all_[i].away = true;

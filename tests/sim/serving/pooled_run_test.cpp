@@ -43,6 +43,13 @@ TEST(PooledRun, LinksTakeOneAfterTheOther) {
   const Load load{std::vector<ServingRequest>(3, {Seconds(0), 16, 2}), 0};
   const PooledRun one = simulate(load, {{.policy = {}}, {.policy = {}}, link(1)}, second, quarter);
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(one.served.requests[i].first.value(), 2.0 + static_cast<double>(i));
+  // A sender whose links are busy for a quarter of it sends the next to another group meanwhile.
+  const PooledRun quick = simulate(Load{std::vector<ServingRequest>(2, {Seconds(0), 16, 2}), 0},
+      {{.policy = {}}, {.policy = {}, .groups = 2},
+          [](std::int64_t) { return KeyTransfer(Seconds(0.25), Seconds(1)); }},
+      second, quarter);
+  EXPECT_EQ(quick.served.requests[0].first.value(), 2);
+  EXPECT_EQ(quick.served.requests[1].first.value(), 2.25);
   const Load both{std::vector<ServingRequest>(2, {Seconds(0), 16, 2}), 0};
   const PooledRun two =
       simulate(both, {{.policy = {}, .replicas = 2}, {.policy = {}, .groups = 2}, link(1)}, second, quarter);

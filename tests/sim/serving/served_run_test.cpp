@@ -174,8 +174,9 @@ TEST(ServedRun, StagesWorkOnSeveralIterationsAtOnce) {
   EXPECT_EQ(both.requests[1].first.value(), 3);
   EXPECT_EQ(both.requests[1].last.value(), 7);
   EXPECT_EQ(run(4).requests[3].last.value(), 7) << "lanes say words of two as of one";
-  const BatchingPolicy lane = lane_policy({.most_sequences = 9, .blocks = 100}, 4);
+  const BatchingPolicy lane = lane_policy({.most_sequences = 9, .blocks = 100, .shared_blocks = 10}, 4);
   EXPECT_EQ(lane.blocks, 25);
+  EXPECT_EQ(lane.shared_blocks, 3);
   EXPECT_EQ(lane.most_sequences, 2);
 }
 
@@ -209,6 +210,7 @@ TEST(ServedRun, APlainSimulatorSaysTheSame) {
         .outputs = {1, pick(1, 30)},
         .shared = pick(0, 2) == 0 ? pick(0, 20) : 0,
         .seed = random()};
+    policy.shared_blocks = law.shared / policy.block, policy.blocks += policy.shared_blocks;
     Load load{requests_of(law), pick(0, 1) == 0 ? 0 : pick(1, 15)};
     if (load.concurrency == 0) {
       let_arrive(load.requests, 0.02 * pick(1, 20), 1, random());

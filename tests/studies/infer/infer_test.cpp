@@ -107,6 +107,31 @@ TEST(Infer, SaysThatWeightsOfImagesAreNotInMemory) {
   EXPECT_THAT(run_line("infer llama3-8b --context 2048 --json").out, testing::Not(HasSubstr("image encoder")));
 }
 
+/// Of 4,096 positions in a window of 1,024 the first 1,023 see fewer: 1,024 - 1,024 x 1,023 / 2 / 4,096 = 896.125 keys
+/// each, in 52 of 62 layers, and 2,048.5 in the others. Kernels take whole blocks: 128 keys more in a window. A pair is
+/// 4 x 128 FLOPs in each of 32 heads.
+TEST(Infer, ModelFlopsCountTheKeysThatAWindowShows) {
+  const auto said = run_line("infer gemma3-27b --machine dgx-h100 --prompt 4096 --json");
+  ASSERT_EQ(said.code, 0) << said.err;
+  double kernels = 0, seen = 0, others = 0;
+  for (const auto& part : nlohmann::json::parse(said.out).at("parts")) {
+    const double flops = part.at("flops"), model = part.at("model_flops");
+    if (part.at("label") == "attn.core") kernels += flops, seen += model;
+    else others += std::abs(flops - model);
+  }
+  constexpr double of_a_key = 4.0 * 128 * 32 * 4096;
+  EXPECT_NEAR(seen / (of_a_key * (52 * 896.125 + 10 * 2048.5)), 1, 1e-9);
+  EXPECT_NEAR(kernels / (of_a_key * (52 * 1024.125 + 10 * 2048.5)), 1, 1e-9);
+  EXPECT_EQ(others, 0);
+}
+
+TEST(Infer, TheFirstLineHasEveryWayOfSplitting) {
+  const std::string base = "infer qwen3-30b-a3b --machine dgx-h100 --context 1024 --batch 8 --tp 2 ";
+  EXPECT_THAT(run_line(base + "--dp-attention 4").out, HasSubstr("tp 2, pp 1, dp-attention 4\n"));
+  EXPECT_THAT(run_line(base + "--dp-attention 4 --ep 8").out, HasSubstr("tp 2, pp 1, dp-attention 4, ep 8\n"));
+  EXPECT_THAT(run_line(base + "--ep 2").out, HasSubstr("tp 2, pp 1, ep 2\n"));
+}
+
 TEST(Infer, TheCommandPrintsTheSameInWordsAndInJson) {
   const std::string line = "infer llama3-8b --machine dgx-h100 --context 1024 --batch 8";
   const auto text = run_line(line), json = run_line(line + " --json");

@@ -95,9 +95,10 @@ TEST(PooledSettings, AreAsTheSimulatorHasThem) {
     const sim::RequestMeans means = sim::means_of(law);
     const sim::PromptReader reader(means, servers.prompts, prompts.timer);
     const sim::WordSpeaker speaker(means, servers.words, says.timer);
+    const infer::CacheTransfer keys = infer::transfer_of(prompts.serving, says.serving, law.prompts.mean());
     const sim::PooledField field(reader, speaker,
-        {static_cast<double>(readers), static_cast<double>(speakers),
-            infer::transfer_of(prompts.serving, says.serving, law.prompts.mean()).time.value()});
+        {static_cast<double>(readers), static_cast<double>(speakers), keys.time.value(), keys.sends / keys.time,
+            keys.receives / keys.time});
     const bool closed = random() % 2 == 0;
     auto users = static_cast<std::int64_t>(one_of(random, {1, 2, 4, 8, 16, 32, 64, 128, 256, 512}));
     const double part = 0.1 + 0.75 * static_cast<double>(random() % 1000) / 1000;

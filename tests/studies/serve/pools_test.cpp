@@ -35,12 +35,30 @@ TEST(Pools, HeadsAreDealtOutAnew) {
   EXPECT_EQ(sent.fabric, "node");
   EXPECT_GT(sent.time.value(), 128 * mib / 450e9);
   EXPECT_LT(sent.time.value(), 2 * 128 * mib / 450e9);
-  EXPECT_EQ(infer::transfers(prompts, words)(2048), sent.time);
+  EXPECT_EQ(infer::transfers(prompts, words)(2048).time(), sent.time);
   // 8 + 4 GPUs are more than a node has: 128 / 4 x 2 MiB of each of eight, over a port of 50 GB/s.
   const infer::CacheTransfer far = infer::transfer_of(pool_serving("llama3-8b", 8), words, 2048);
   EXPECT_EQ(far.fabric, "cluster");
   EXPECT_EQ(far.sent.value(), 32 * mib);
   EXPECT_GT(far.time.value(), 64 * mib / 50e9);
+}
+
+/// Each of eight ranks that read a prompt sends an eighth of what a GPU gets that says its words: eight such GPUs take
+/// eight prompts in the time of one, but for latencies. A group of eight gets as fast as it is sent to.
+TEST(Pools, TheLinksOfBothEndsCount) {
+  const auto most = [](const std::string& words) {
+    const json one = json::parse(run_line("serve llama3-8b --machine dgx-h100 --json --input 4096 --output 8 "
+                                          "--concurrency 8 --requests 8 --prefill-gpus 8 --prefill-tp 8 " +
+                                          words)
+                                     .out,
+        nullptr, false);
+    return one["prefill_pool"]["transfer"]["requests_per_s_at_most"].get<double>();
+  };
+  const double one = most("--gpus 1"), eight = most("--gpus 8 --tp 1 --replicas 8");
+  EXPECT_GT(eight, 7 * one);
+  EXPECT_LE(eight, 8.001 * one);
+  // As fast as eight groups of one GPU that send to eight others, where latencies are little.
+  EXPECT_NEAR(most("--gpus 8 --tp 8") / eight, 1, 0.2);
 }
 
 /// A latent cache is whole on every rank: one that read the prompt sends it to four.
