@@ -202,7 +202,9 @@ Expected<std::vector<std::string>> understood(const EngineLaunch& launch, bool l
       if (hangs && standing == Standing::used && !given.unset.empty()) doubts.push_back(hangs_on(said, given));
       if (standing == Standing::refused && !(launch.prompts && joins_pools(said, given)))
         refused.push_back(fmt::format("{} {:.40} ({})", place_of_argument(said, given), given.value, fact->refused));
-      if (standing == Standing::not_forecast) aside.push_back(given.spelled.empty() ? given.name : given.spelled);
+      if (standing != Standing::not_forecast) continue;
+      aside.push_back(given.spelled.empty() ? given.name : given.spelled);
+      if (!fact->trap.empty()) warnings.push_back(fmt::format("{}: {}", aside.back(), fact->trap));
     }
   };
   look_at(launch.server, true);

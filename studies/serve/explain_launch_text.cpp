@@ -74,6 +74,7 @@ std::string listed_text(const ExplainedEngineArgument& argument) {
   const std::string first = fmt::format("  {:<{}}  ", typed(argument), columns), indent(columns + 4, ' ');
   const bool fits = first.size() <= indent.size();
   std::string said = argument.fact == nullptr ? "not known" : argument.fact->what;
+  if (argument.fact != nullptr && !argument.fact->trap.empty()) said += " " + argument.fact->trap;
   if (argument.standing == Standing::refused) said += fmt::format(" ({})", argument.fact->refused);
   return (fits ? "" : first.substr(0, first.size() - 2) + "\n") +
          print::paragraph(said, fits ? first : indent, indent, text_columns);
@@ -121,9 +122,10 @@ std::string explained_launch_text(const ExplainedEngineLaunch& explained, const 
   if (!explained.refused.empty())
     text += print::paragraph(explained.refused, paint.bad("not followed") + ": ", "  ", text_columns);
   if (const auto& f = explained.figures)
-    text += fmt::format("forecast: {} tokens/s/GPU, TTFT {}, TPOT {}, {} positions of cache on a GPU\n",
+    text += fmt::format("forecast: {} tokens/s/GPU, TTFT {}, TPOT {}, {} positions of cache on {}\n",
         print::grouped_digits(f->words_per_gpu), format_seconds(f->first_word), format_seconds(f->per_word),
-        print::grouped_digits(f->cache_positions));
+        print::grouped_digits(f->cache_positions),
+        f->cache_gpus > 1 ? fmt::format("{} GPUs together", f->cache_gpus) : "a GPU");
   if (explained.prompts.empty()) {
     text += arguments_text(explained, {}, paint);
   } else {

@@ -56,6 +56,27 @@ TEST(ServeLaunch, LaunchesThatNobodyMeasuredAreSaid) {
   EXPECT_THAT(run_line("infer llama2-7b --engine vllm-2023 --context 1000").out, Not(HasSubstr(words)));
 }
 
+/// Copies of experts take room, which is said where they are not followed.
+TEST(ServeLaunch, CopiesOfExpertsAreNotInTheMemory) {
+  const std::string words = "Their weights, in every layer with experts, are not in the memory here.",
+                    launch = "--launch -- vllm serve Qwen/Qwen3-30B-A3B -tp 2 --enable-expert-parallel ";
+  for (const char* copies : {"--num-redundant-experts 32", "--eplb-config.num_redundant_experts 32",
+           "--eplb-config '{\"num_redundant_experts\": 32}'"}) {
+    EXPECT_THAT(run_line("infer --context 1000 " + launch + copies).out, HasSubstr(words)) << copies;
+    EXPECT_THAT(json::parse(run_line("explain --json " + launch + copies).out, nullptr, false)["arguments"].dump(),
+        HasSubstr("not_forecast"))
+        << copies;
+  }
+  EXPECT_THAT(run_line("infer --context 1000 " + launch).out, Not(HasSubstr(words)));
+}
+
+/// Of eight ranks and four key heads two have the same, and each of them has half of the positions.
+TEST(ServeLaunch, ACacheOfSeveralGpusIsNotCalledThatOfOne) {
+  const std::string launch = " --launch -- vllm serve Qwen/Qwen3-30B-A3B -tp 8 ";
+  EXPECT_THAT(run_line("serve" + load + launch + "-dcp 2").out, HasSubstr("positions on 2 GPUs together"));
+  EXPECT_THAT(run_line("serve" + load + launch).out, HasSubstr("positions on a GPU"));
+}
+
 TEST(ServeLaunch, WrongInput) {
   EXPECT_THAT(run_line("serve" + load).err, HasSubstr("no network is named"));
   EXPECT_THAT(run_line("serve qwen3-8b --lenient" + load).err, HasSubstr("says something of a launch"));
