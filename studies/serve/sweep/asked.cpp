@@ -114,11 +114,32 @@ Expected<void> read_pools(const Arguments& arguments, Asked& asked) {
       {"--prefill-replicas", &asked.prefill_replicas, {}},
       {"--prefill-most-sequences", &asked.prefill_most_sequences, {0}},
       {"--prefill-most-positions", &asked.prefill_most_positions, {0}}};
-  asked.pools = arguments.has("--pools");
+  constexpr const char* machine = "--prefill-machine";
+  asked.pools = arguments.has("--pools") || arguments.has(machine);
+  if (arguments.has(machine)) {
+    TRY(asked.prefill_machines, words_of(arguments, machine));
+    if (arguments.has("--profile") && (asked.machines.size() > 1 || asked.prefill_machines != asked.machines))
+      return fail("--profile", "one GPU's laws for pools on two kinds of machine", "without it: each has its default");
+  }
   for (const auto& list : lists) {
     asked.pools = asked.pools || arguments.has(list.flag);
     TRY(*list.counts, counts_of(arguments, list.flag, list.absent));
   }
+  return {};
+}
+
+/// Of each machine of either pool.
+Expected<void> read_prices_of(const Arguments& arguments, Asked& asked) {
+  TRY(asked.prices, read_prices(arguments.value("--price"), "--price"));
+  std::vector<std::string> machines = asked.machines;
+  machines.insert(machines.end(), asked.prefill_machines.begin(), asked.prefill_machines.end());
+  for (const auto& [machine, price] : asked.prices)
+    if (!machine.empty() && std::ranges::count(machines, machine) == 0)
+      return fail(
+          "--price", fmt::format("{:.40} is not asked for", machine), "machines of --machine or --prefill-machine");
+  for (const std::string& machine : machines)
+    if (!asked.prices.contains(machine) && !asked.prices.contains(""))
+      return fail("--price", fmt::format("no price of {:.40}", machine), "one of each machine, or one for all");
   return {};
 }
 
@@ -178,13 +199,7 @@ Expected<Asked> asked_of(const Arguments& arguments) {
     TRY(asked.targets, read_targets(arguments.value("--slo"), "--slo"));
   }
   if (arguments.has("--price")) {
-    TRY(asked.prices, read_prices(arguments.value("--price"), "--price"));
-    for (const auto& [machine, price] : asked.prices)
-      if (!machine.empty() && std::ranges::count(asked.machines, machine) == 0)
-        return fail("--price", fmt::format("{:.40} is not asked for", machine), "machines of --machine");
-    for (const std::string& machine : asked.machines)
-      if (!asked.prices.contains(machine) && !asked.prices.contains(""))
-        return fail("--price", fmt::format("no price of {:.40}", machine), "one of each machine, or one for all");
+    TRY(read_prices_of(arguments, asked));
   }
   constexpr std::int64_t usual_simulated = 8, usual_top = 10;
   asked.simulated = arguments.has("--simulate") ? std::stoll(arguments.value("--simulate")) : usual_simulated;

@@ -18,8 +18,9 @@ struct Asked {
   std::vector<std::int64_t> gpus, tp, pp, ep, attention_dp;
   std::vector<std::int64_t> replicas;                        ///< empty: as many as the GPUs are for
   std::vector<std::int64_t> most_sequences, most_positions;  ///< 0: the engine's
-  /// Beside them, pools of their own for prompts: their splits, how many replicas, and their limits.
+  /// Beside them, pools of their own for prompts: where, their splits, how many replicas, and their limits.
   bool pools = false;
+  std::vector<std::string> prefill_machines;  ///< empty: where words are said
   std::vector<std::int64_t> prefill_tp, prefill_ep, prefill_attention_dp, prefill_replicas;
   std::vector<std::int64_t> prefill_most_sequences, prefill_most_positions;
   sim::RequestLaw law;
@@ -36,8 +37,8 @@ Expected<std::vector<std::int64_t>> read_counts(const std::string& text, const s
 /// "2.5", or for each machine "dgx-h100=2.5,dgx-b200=4".
 Expected<std::map<std::string, double, std::less<>>> read_prices(const std::string& text, const std::string& where);
 
-/// Errors: lengths that are not said, requests of one word, users beside rates, prices of machines that are not asked
-/// for, and machines without one where others have one.
+/// Errors: lengths that are not said, requests of one word, users beside rates, laws of one GPU for pools on several
+/// machines, prices of machines that are not asked for, and machines without one where others have one.
 Expected<Asked> asked_of(const Arguments& arguments);
 
 }  // namespace stepcast::serve::sweeping

@@ -9,8 +9,9 @@
 
 namespace stepcast::serve::sweeping {
 
-/// Of a pool of its own for prompts; engine, machine and number types are those of the pool that says words.
+/// Of a pool of its own for prompts; engine and number types are those of the pool that says words.
 struct PromptSplit {
+  std::string machine = {};  ///< as asked; "" is the default one
   std::int64_t tp = 1, ep = 1, attention_dp = 1, replicas = 1;
   std::int64_t most_sequences = 0, most_positions = 0;  ///< 0: the engine's
   [[nodiscard]] std::int64_t replica() const { return tp * attention_dp; }
@@ -26,6 +27,9 @@ struct Configuration {
   std::optional<PromptSplit> prompts = {};              ///< nullopt: one pool reads and says
   [[nodiscard]] std::int64_t replica() const { return tp * pp * attention_dp; }
 };
+
+/// "" is the default one.
+inline std::string machine_name(const std::string& asked) { return asked.empty() ? "dgx-h100" : asked; }
 
 /// stepcast serve with this configuration and load.
 std::string serve_line(const Asked& asked, const Configuration& configuration, double load);

@@ -36,7 +36,7 @@ Expected<MadeEngine*> Engines::of(const Configuration& c) {
 
 Expected<MadeEngine*> Engines::of_prompts(const Configuration& c) {
   const PromptSplit& split = *c.prompts;
-  return of(Key{c.machine, c.engine, c.weights, c.cache, split.tp, 1, split.ep, split.attention_dp})
+  return of(Key{split.machine, c.engine, c.weights, c.cache, split.tp, 1, split.ep, split.attention_dp})
       .map_error(error_of_prompts);
 }
 

@@ -58,12 +58,13 @@ class Exploration {
     TRY(const auto network, run::choose_network(asked_.network, "network"));
     out_.network = network.row.name;
     for (const std::string& machine : asked_.machines) {
-      TRY(const auto chosen, run::choose_machine(machine.empty() ? "dgx-h100" : machine, "--machine"));
+      TRY(const auto chosen, run::choose_machine(machine_name(machine), "--machine"));
       gpus_[machine] = chosen.row.gpu.name;
     }
+    out_.gpu = gpus_.size() == 1 ? gpus_.begin()->second : "";
+    for (const std::string& machine : asked_.prefill_machines) TRY(run::choose_machine(machine, "--prefill-machine"));
     for (const std::string& engine : asked_.engines)
       if (!engine.empty()) TRY(run::choose_engine(engine, "--engine"));
-    out_.gpu = gpus_.size() == 1 ? gpus_.begin()->second : "";
     return {};
   }
 

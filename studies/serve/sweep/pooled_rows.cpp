@@ -60,7 +60,7 @@ class PoolPairs {
   PoolPairs(const Asked& asked, const Configuration& kind, Engines& engines, Rows& rows)
       : asked_(asked), means_(sim::means_of(asked.law)), rows_(rows), loads_(asked.loads) {
     std::ranges::sort(loads_);
-    for_each_prompt_split(asked, [&](const PromptSplit& split) {
+    for_each_prompt_split(asked, kind.machine, [&](const PromptSplit& split) {
       Configuration part = kind;
       part.prompts = split;
       prompts_.push_back(pool_of<sim::PromptReader>(part, means_, engines.of_prompts(part),
@@ -81,8 +81,12 @@ class PoolPairs {
  private:
   void take(const PromptPoolPart& prompts, const WordPoolPart& words) {
     infer::CacheTransfer sending;
-    if (prompts.engine != nullptr && words.engine != nullptr)
-      sending = infer::transfer_of(prompts.engine->serving, words.engine->serving, asked_.law.prompts.mean());
+    std::string apart;  // why keys do not go from one to the other
+    if (prompts.engine != nullptr && words.engine != nullptr) {
+      const infer::Serving &reads = prompts.engine->serving, &says = words.engine->serving;
+      if (const auto joined = infer::check_pools(reads, says); !joined) apart = short_reason(joined.error());
+      else sending = infer::transfer_of(reads, says, asked_.law.prompts.mean());
+    }
     for (const std::int64_t gpus : asked_.gpus) {
       const auto ratios = ratios_of(asked_, gpus, prompts.part.prompts->replica(), words.part.replica());
       const std::uint64_t rows = std::max<std::size_t>(1, ratios.priced.size()) * loads_.size();
@@ -90,6 +94,7 @@ class PoolPairs {
       if (ratios.priced.empty()) rows_.refuse("no whole replicas of both pools fill the GPUs", rows);
       else if (!prompts.field) rows_.refuse(prompts.refused, rows);
       else if (!words.field) rows_.refuse(words.refused, rows);
+      else if (!apart.empty()) rows_.refuse(apart, rows);
       else take(prompts, words, gpus, ratios.priced, sending);
     }
   }
@@ -181,7 +186,7 @@ Expected<std::uint64_t> pooled_combinations(const Asked& asked, double most) {
   double kinds = 0, all = 0, left_out = 0;
   for_each_kind(asked, [&](const Configuration&) { ++kinds; });
   std::vector<std::int64_t> prompts, words;
-  for_each_prompt_split(asked, [&](const PromptSplit& split) { prompts.push_back(split.replica()); });
+  for_each_prompt_split(asked, {}, [&](const PromptSplit& split) { prompts.push_back(split.replica()); });
   for_each_split(asked, {}, [&](const Configuration& part) { words.push_back(part.replica()); });
   const double each = kinds * static_cast<double>(asked.loads.size());
   const auto too_many = [](double count) {

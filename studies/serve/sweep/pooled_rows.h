@@ -27,7 +27,8 @@ PoolRatios ratios_of(const Asked& asked, std::int64_t gpus, std::int64_t prompt_
 /// that are priced.
 Expected<std::uint64_t> pooled_combinations(const Asked& asked, double most);
 
-/// All pairs of one machine, engine and number types. Left out are, under each load, of the ratios whose prompts' pool
+/// All pairs of one engine, its number types and one machine that says words. Left out are keys that do not go from one
+/// pool to the other; under each load, of the ratios whose prompts' pool
 /// stands idle for more than half of the time all but the one with the fewest prompts' replicas; and of each ratio
 /// loads above the one that fills its prompts' pool.
 void take_pools(const Asked& asked, const Configuration& kind, Engines& engines, Rows& rows);

@@ -58,12 +58,22 @@ bool Rows::take(Candidate& candidate, double load, const sim::SteadyState& state
   return sure;
 }
 
-void Rows::price(Row& row) const {
-  auto found = asked_->prices.find(configurations[row.configuration].machine);
+std::optional<double> Rows::price_of(const std::string& machine) const {
+  auto found = asked_->prices.find(machine);
   if (found == asked_->prices.end()) found = asked_->prices.find("");
-  if (found == asked_->prices.end()) return;
+  return found == asked_->prices.end() ? std::nullopt : std::optional(found->second);
+}
+
+void Rows::price(Row& row) const {
+  const Configuration& configuration = configurations[row.configuration];
+  auto price = price_of(configuration.machine);  // of a GPU, in the mean over both pools
+  if (!price) return;
+  if (const auto& prompts = configuration.prompts; prompts && prompts->machine != configuration.machine) {
+    const double share = static_cast<double>(prompts->gpus()) / static_cast<double>(configuration.gpus);
+    *price += share * (*price_of(prompts->machine) - *price);
+  }
   constexpr double hour = 3600, million = 1e6;
-  row.cost = found->second / hour / row.figures().words_per_gpu * million;
+  row.cost = *price / hour / row.figures().words_per_gpu * million;
 }
 
 bool Rows::misses(const Row& row) const {

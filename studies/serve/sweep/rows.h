@@ -35,6 +35,9 @@ class Rows {
   [[nodiscard]] bool misses(const Row& row) const;
 
  private:
+  /// nullopt: nobody told one; then of no machine.
+  [[nodiscard]] std::optional<double> price_of(const std::string& machine) const;
+
   const Asked* asked_;
   double output_;  ///< words of a mean request
 };

@@ -52,6 +52,7 @@ std::vector<Flag> make_flags() {
           .group = pool,
           .doc = "beside engines that do both, prompts read by GPUs of their own, in all ratios that balance",
           .kind = FlagKind::toggle},
+      text_flag("--prefill-machine", "ID,..", pool, "where prompts are read (default: each time the --machine)"),
       text_flag(
           "--prefill-tp", "N,..", pool, "tensor parallel ways where prompts are read (default: --tp)", check_counts),
       text_flag("--prefill-ep", "N,..", pool, "ranks that experts are spread over there (default: --ep)", check_counts),

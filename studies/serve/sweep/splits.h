@@ -1,6 +1,7 @@
 // What lists of a sweep multiply to: kinds of engines, ways to split one, and ways to split one that reads prompts.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "studies/serve/sweep/configuration.h"
@@ -33,13 +34,16 @@ template <class Take> void for_each_split(const Asked& asked, Configuration kind
             }
 }
 
-template <class Take> void for_each_prompt_split(const Asked& asked, const Take& take) {
-  for (const std::int64_t tp : asked.prefill_tp)
-    for (const std::int64_t dp : asked.prefill_attention_dp)
-      for (const std::int64_t ep : asked.prefill_ep)
-        for (const std::int64_t sequences : asked.prefill_most_sequences)
-          for (const std::int64_t positions : asked.prefill_most_positions)
-            take(PromptSplit{tp, ep, dp, 1, sequences, positions});
+/// Beside words on `machine`.
+template <class Take> void for_each_prompt_split(const Asked& asked, const std::string& machine, const Take& take) {
+  const std::vector<std::string> beside{machine};
+  for (const std::string& reads : asked.prefill_machines.empty() ? beside : asked.prefill_machines)
+    for (const std::int64_t tp : asked.prefill_tp)
+      for (const std::int64_t dp : asked.prefill_attention_dp)
+        for (const std::int64_t ep : asked.prefill_ep)
+          for (const std::int64_t sequences : asked.prefill_most_sequences)
+            for (const std::int64_t positions : asked.prefill_most_positions)
+              take(PromptSplit{reads, tp, ep, dp, 1, sequences, positions});
 }
 
 }  // namespace stepcast::serve::sweeping

@@ -15,8 +15,8 @@ void write_prompts(JsonWriter& json, const Row& row, const std::optional<PromptS
     if (split && (*split).*what > 0) json.field(key, (*split).*what);
     else json.null_field(key);
   };
-  if (split) json.field("prefill_gpus", split->gpus());
-  else json.null_field("prefill_gpus");
+  if (split) json.fields("prefill_machine", machine_name(split->machine), "prefill_gpus", split->gpus());
+  else json.null_field("prefill_machine"), json.null_field("prefill_gpus");
   count("prefill_replicas", &PromptSplit::replicas), count("prefill_tp", &PromptSplit::tp);
   count("prefill_ep", &PromptSplit::ep), count("prefill_dp_attention", &PromptSplit::attention_dp);
   count("prefill_most_sequences", &PromptSplit::most_sequences);
@@ -27,9 +27,8 @@ void write_prompts(JsonWriter& json, const Row& row, const std::optional<PromptS
 
 void write_row(JsonWriter& json, const Asked& asked, const Explored& explored, const Row& row) {
   const Configuration& c = explored.configurations[row.configuration];
-  json.fields("machine", c.machine.empty() ? "dgx-h100" : c.machine, "engine", c.engine.empty() ? "vllm" : c.engine,
-      "weights", c.weights.empty() ? "default" : c.weights, "kv", c.cache.empty() ? "default" : c.cache, "gpus",
-      c.gpus);
+  json.fields("machine", machine_name(c.machine), "engine", c.engine.empty() ? "vllm" : c.engine, "weights",
+      c.weights.empty() ? "default" : c.weights, "kv", c.cache.empty() ? "default" : c.cache, "gpus", c.gpus);
   json.fields("tp", c.tp, "pp", c.pp, "ep", c.ep, "dp_attention", c.attention_dp, "replicas", c.replicas);
   if (c.most_sequences > 0) json.field("most_sequences", c.most_sequences);
   else json.null_field("most_sequences");

@@ -21,6 +21,7 @@ std::string prefill_words(const Configuration& configuration) {
   if (split.ep > 1) words += fmt::format(", ep {}", split.ep);
   if (split.most_sequences > 0) words += fmt::format(", {} sequences", split.most_sequences);
   if (split.most_positions > 0) words += fmt::format(", {} positions", split.most_positions);
+  if (split.machine != configuration.machine) words += " on " + machine_name(split.machine);
   return words;
 }
 
@@ -31,7 +32,7 @@ template <class Count> std::string count_of(Count value) { return std::to_string
 const std::vector<AxisColumn>& axis_columns() {
   using C = const Configuration&;
   static const std::vector<AxisColumn> columns = {
-      {"machine", true, [](C c) { return c.machine.empty() ? std::string("dgx-h100") : c.machine; }},
+      {"machine", true, [](C c) { return machine_name(c.machine); }},
       {"engine", true, [](C c) { return c.engine.empty() ? std::string("vllm") : c.engine; }},
       {"weights", true, [](C c) { return or_usual(c.weights); }},
       {"kv", true, [](C c) { return or_usual(c.cache); }},

@@ -45,6 +45,7 @@ Question question_for(const Asked& asked, const Configuration& c) {
   out.replicas = c.replicas;
   if (c.prompts) {
     out.prompts = PromptPoolWishes{out.engine, {}, c.prompts->replicas};
+    out.prompts->engine.machine = c.prompts->machine;
     out.prompts->engine.tp = out.prompts->engine.gpus = c.prompts->tp;
   }
   out.law = asked.law;
@@ -53,8 +54,7 @@ Question question_for(const Asked& asked, const Configuration& c) {
   return out;
 }
 
-TEST(PooledSweep, EveryRowIsServesAnswer) {
-  const Asked asked = four_gpus();
+void expect_serves_answers(const Asked& asked) {
   const auto explored = explore(asked);
   ASSERT_TRUE(explored) << to_text(explored.error());
   const std::int64_t users = 16, rounds = rounds_of(asked, users);
@@ -79,9 +79,19 @@ TEST(PooledSweep, EveryRowIsServesAnswer) {
     const json load = json::parse(ran.out);
     EXPECT_NEAR(load["tpot"]["mean_s"].get<double>() / part.per_word.value(), 1, 0.05);
     EXPECT_EQ(load["gpus"], 4);
-    if (c.prompts) EXPECT_EQ(load["prefill_pool"]["gpus"], c.prompts->gpus());
+    if (!c.prompts) continue;
+    EXPECT_EQ(load["prefill_pool"]["gpus"], c.prompts->gpus());
+    EXPECT_EQ(load["prefill_pool"]["machine"], c.prompts->machine);
   }
   EXPECT_GE(pooled, 4);
+}
+
+TEST(PooledSweep, EveryRowIsServesAnswer) { expect_serves_answers(four_gpus()); }
+
+TEST(PooledSweep, EveryRowOfUnlikeMachinesIsServesAnswer) {
+  Asked asked = four_gpus();
+  asked.machines = {"hgx-h200"}, asked.prefill_machines = {"dgx-h100"};
+  expect_serves_answers(asked);
 }
 
 json swept_pools(const std::string& line) {
@@ -131,6 +141,24 @@ TEST(PooledSweep, WhatDoesNotBalanceIsLeftOut) {
   }
   EXPECT_FALSE(idle.empty());
   EXPECT_FALSE(full.empty());
+}
+
+/// One GPU of 2 $ reads and three of 4 $ say words: 3.5 $ each in the mean. With two machines for prompts there are as
+/// many pairs more.
+TEST(PooledSweep, PromptsMayBeReadOnOtherMachines) {
+  const std::string line = "llama3-8b --machine hgx-h200 --gpus 4 --tp 1 --input 4000 --output 64 --concurrency 8 "
+                           "--price hgx-h200=4,dgx-h100=2 --prefill-machine dgx-h100";
+  const json one = swept_pools(line + " --prefill-replicas 1 --replicas 3");
+  ASSERT_EQ(one["rows"].size(), 1);
+  const json& row = one["rows"][0];
+  EXPECT_EQ(row["machine"], "hgx-h200");
+  EXPECT_EQ(row["prefill_machine"], "dgx-h100");
+  EXPECT_NEAR(row["usd_per_million_output_tokens"].get<double>(),
+      3.5 / 3600 / row["tokens_per_s_per_gpu"].get<double>() * 1e6, 1e-9);
+  EXPECT_EQ(swept_pools(line)["combinations"], 1 + 3);
+  EXPECT_EQ(swept_pools(line + ",hgx-h200")["combinations"], 1 + 2 * 3);
+  const auto shown = run_line("serve-sweep " + line);
+  EXPECT_THAT(shown.out, HasSubstr("x tp 1 on dgx-h100"));
 }
 
 const json& most_words(const json& sweep) {
@@ -218,7 +246,9 @@ TEST(PooledSweep, WhatCannotBeIsSaid) {
   const std::string base = "serve-sweep llama3-8b --gpus 4 --input 512 --output 64 ";
   const std::pair<std::string, const char*> rows[] = {{base + "--prefill-tp x", "--prefill-tp"},
       {base + "--prefill-tp 1,1", "1 twice"}, {base + "--prefill-replicas 0", "--prefill-replicas"},
-      {base + "--prefill-gpus 2", "--prefill-gpus"},
+      {base + "--prefill-gpus 2", "--prefill-gpus"}, {base + "--prefill-machine dgx-h101", "--prefill-machine"},
+      {base + "--machine dgx-h100 --prefill-machine dgx-a100 --price dgx-h100=2", "no price of dgx-a100"},
+      {base + "--machine dgx-h100 --prefill-machine dgx-a100 --profile h100-sxm", "two kinds of machine"},
       {"serve-sweep llama3-8b --gpus 4 --input 512 --output 1 --pools", "requests of one word"},
       {"serve-sweep llama3-8b --gpus 1..1000 --input 512 --output 64 --tp 1..60 --prefill-tp 1..60", "combinations"}};
   for (const auto& [line, part] : rows) {
