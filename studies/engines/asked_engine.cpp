@@ -43,14 +43,17 @@ Expected<void> put_guesses(
     out.flags["--draft"] = std::to_string(s.draft);
     return {};
   }
+  const bool steps = s.draft > 0;
   const std::string what =
-      known && s.draft > 0
-          ? fmt::format("{} tokens that {} guesses are not forecast without --accepted", s.draft, s.guesser)
-          : fmt::format("tokens that {} guesses are not forecast", s.guesser);
+      known && steps ? fmt::format("{} tokens that {} guesses are not forecast without --accepted", s.draft, s.guesser)
+      : known        ? fmt::format("how many tokens {} guesses before an iteration is not told", s.guesser)
+                     : fmt::format("tokens that {} guesses are not forecast", s.guesser);
   if (!lenient)
     return fail("--launch", what,
-        known ? "serve and infer take them with --accepted R; --lenient forecasts without them"
-              : "--lenient forecasts without them");
+        known && steps ? "serve and infer take them with --accepted R; --lenient forecasts without them"
+        : known ? "the steps in the launch (--speculative-num-steps 3, num_speculative_tokens); --lenient forecasts "
+                  "without them"
+                : "--lenient forecasts without them");
   out.warnings.push_back(what);
   return {};
 }
@@ -114,6 +117,11 @@ Expected<void> take_load(EngineLaunch& launch, const EngineSettings& s, const To
     return std::int64_t{0};
   };
   const std::int64_t input = length("--input"), output = length("--output");
+  const std::int64_t iteration = length("--context") + length("--cached") + length("--prompt");  // of infer
+  if (s.longest && *s.longest > 0 && iteration > *s.longest)
+    return fail(launch.server.where,
+        fmt::format("a sequence of {} positions, and the engine takes {}", iteration, *s.longest),
+        "a shorter one, or a longer --max-model-len, --context-length or --max_seq_len");
   if (s.longest && *s.longest > 0 && input + output > *s.longest)
     return fail(launch.server.where,
         fmt::format("requests of {} and {} positions, and the engine takes {}", input, output, *s.longest),

@@ -359,6 +359,8 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
   serving.profile = std::make_shared<const Profile>(std::move(laws));
   TRY(settle_types(
       wishes, run::names_a_file(wishes.network) ? stored_weights_of_file(wishes.network) : StoredWeights{}, serving));
+  if (serving.types.block_scaled) TRY(check_blocks(serving, engine));
+  for (std::string& doubled : doubled_key_heads(serving, engine)) serving.assumptions.push_back(std::move(doubled));
   auto form = iteration_form(serving);
   if (!form && !wishes.mapping.text.empty()) form = form_of_one_kind(serving, form.error());
   TRY(serving.form, std::move(form));

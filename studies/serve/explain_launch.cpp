@@ -171,9 +171,13 @@ Expected<void> explain_command(const Arguments& arguments, Console& console) {
   if (!serves) {  // a term, or the launch of a training
     for (const auto& [name, value] : arguments.flags)
       if (find_flag(serve_flags(), name) != nullptr && find_flag(launch::run_flags(), name) == nullptr &&
-          name != "--json")
-        return fail(name, "belongs to a launch of a serving engine, and none is given",
-            arguments.has("--launch") ? "without it: what --launch names starts none" : "--launch run.sh");
+          name != "--json") {
+        if (!arguments.has("--launch"))
+          return fail(name, "belongs to a launch of a serving engine, and none is given", "--launch run.sh");
+        return fail(arguments.value("--launch"),
+            fmt::format("no command in it starts a serving engine, which {} is a flag of", name),
+            "a command that starts vLLM, SGLang or TensorRT-LLM, or without that flag");
+      }
     return notation::explain_command(arguments, console);
   }
   TRY(const auto explained, explain_engine_launch(arguments));

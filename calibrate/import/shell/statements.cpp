@@ -156,12 +156,41 @@ Expected<void> ShellReader::call(Place& place, const std::string& name, ShellSou
   return good;
 }
 
+namespace {
+
+/// "\\n" and its kin, as echo -e writes them.
+ShellText unescaped(const ShellText& text) {
+  ShellText out;
+  const std::string& marked = text.marked();
+  for (std::size_t at = 0; at < marked.size(); ++at) {
+    const std::size_t known = marked[at] == '\\' && at + 1 < marked.size()
+                                  ? std::string_view("nt\\").find(marked[at + 1])
+                                  : std::string_view::npos;
+    if (known == std::string_view::npos) out.put(marked[at], text.line(at));
+    else out.put("\n\t\\"[known], text.line(at)), ++at;
+  }
+  return out;
+}
+
+/// "-e", "-ne", "-en".
+bool is_echo_option(std::string_view word) {
+  return word.size() > 1 && word[0] == '-' && word.find_first_not_of("neE", 1) == std::string_view::npos;
+}
+
+}  // namespace
+
 /// echo '{...}' > ds_config.json.
 Expected<void> ShellReader::take_echo(Place& place, ShellWords& words) {
   words.go_on_behind_redirections(false);
   ShellText text;
+  bool escapes = false;
   while (words.next()) {
-    if (words.word().marked().starts_with('-') && text.empty()) continue;
+    const std::string& word = words.word().marked();
+    if (text.empty() && is_echo_option(word)) {
+      escapes = escapes || word.find('e') != word.npos;
+      continue;
+    }
+    if (word.starts_with('-') && text.empty()) continue;
     if (!text.empty()) text.put(' ', words.word().line());
     text.put(words.word());
   }
@@ -172,6 +201,7 @@ Expected<void> ShellReader::take_echo(Place& place, ShellWords& words) {
   const std::string_view behind = whole.substr(end, std::min(whole.find('\n', end), whole.size()) - end);
   const bool cut = behind.starts_with('>'), appends = cut || (end > 1 && whole[end - 2] == '>');
   ShellWords target(ShellSource(behind.substr(cut ? 1 : 0), place.line()), &variables_);
+  if (escapes) text = unescaped(text);
   text.put('\n', text.line());
   const std::size_t line = text.line();
   if (target.next() && !target.word().empty()) keep_file(target.word().shown(), std::move(text), line, appends);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 
 #include <fmt/format.h>
 
@@ -12,6 +13,7 @@
 #include "studies/engines/deployment/model_service.h"
 #include "studies/engines/deployment/script_task.h"
 #include "studies/engines/deployment/surroundings.h"
+#include "studies/launch/jobs/compose_text.h"
 
 namespace stepcast::engines {
 namespace {
@@ -62,6 +64,7 @@ class ContainerReader {
   std::map<std::string, Copies> scaled;  ///< by autoscalers beside them
 
   Expected<void> document(const YamlNode& root) {
+    compose_ = launch::is_compose_file(root), manifest_ = root.find("apiVersion") != nullptr;
     const YamlNode* artifacts = root.find(chart_model_key);
     model_ = artifacts == nullptr ? "" : chart_model(*artifacts);
     if (text_of(root.find("kind")) == "ConfigMap") take_files(root);
@@ -201,6 +204,8 @@ class ContainerReader {
     for (const YamlNode* more : {entry, made ? nullptr : command, args})
       for (ShellWord& word : words_of(more)) words.push_back(std::move(word));
     if (words.empty()) return {};
+    if (compose_ && launch::has_compose_text(node)) return compose_command(node, image, environment, around);
+    TRY(check_words(node, {command, args}, made));
     for (ShellWord& word : words) put_in(word.text, environment);
     // "sh -c SCRIPT", and one text that holds the whole command
     if (words.size() > 2 && is_shell(words[0].text) && words[1].text.starts_with('-') && words[1].text.ends_with('c')) {
@@ -221,6 +226,31 @@ class ContainerReader {
     return {};
   }
 
+  /// Compose cuts a text into words itself.
+  Expected<void> compose_command(
+      const YamlNode& node, const YamlNode* image, const Variables& environment, const Surroundings& around) {
+    TRY(const std::string text, launch::compose_text(node, where_));
+    return script(with_image(text, image), launch::compose_line(node), environment, around);
+  }
+
+  /// Kubernetes takes lists alone, and hands each of their words on as it is.
+  Expected<void> check_words(const YamlNode& node, std::initializer_list<const YamlNode*> told, bool made) const {
+    const YamlNode* image = node.find("image");
+    if (compose_ || image == nullptr || image->kind != Kind::scalar) return {};
+    for (const YamlNode* one : told) {
+      if (one == nullptr) continue;
+      const std::string place = fmt::format("{}:{} {}", where_, one->position.line, one->key);
+      if (manifest_ && one->kind == Kind::scalar && !one->text.empty())
+        return fail(place, "a text, and Kubernetes takes a list of words here", "a list: - --model");
+      if (!made && one->items.size() == 1 && one->items[0].text.starts_with("-") &&
+          one->items[0].text.find_first_of(" \n") != std::string::npos && program_of_image(image->text) != nullptr &&
+          one->items[0].text.find('{') == std::string::npos)
+        return fail(place, fmt::format("'{:.40}...' is one word with blanks, which no shell cuts", one->items[0].text),
+            "each option and each value as an item of the list, or command: [sh, -c]");
+    }
+    return {};
+  }
+
   /// One text of options alone is told to the image's program.
   static std::string with_image(const std::string& text, const YamlNode* image) {
     if (image == nullptr || !text.starts_with("-") || program_of_image(image->text) == nullptr) return text;
@@ -232,6 +262,7 @@ class ContainerReader {
   const Copies* scaled_ = nullptr;                ///< of a document
   std::string model_, planned_, chip_, release_;  ///< two of a document; two of a container and its image
   std::int64_t pod_gpus_ = 0;                     ///< that a container asks for
+  bool compose_ = false, manifest_ = false;       ///< whose document it is: Compose's, or Kubernetes'
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "calibrate/import/tables/plain_words.h"
 #include "model/base/json_reader.h"
 #include "model/base/text.h"
+#include "studies/launch/jobs/compose_text.h"
 #include "studies/launch/jobs/job_manifest.h"
 #include "studies/launch/dialects/megatron_case.h"
 #include "studies/launch/dialects/mosaic_job.h"
@@ -362,11 +363,28 @@ Expected<Launch> launch_of_manifest(
   return launch;
 }
 
+/// Its text is YAML with services, as no script is.
+std::optional<YamlNode> compose_file(const std::string& text, const std::string& where) {
+  if (text.starts_with("#!") || text.find("services:") == std::string::npos) return std::nullopt;
+  auto documents = read_yaml(text, where);
+  if (!documents || documents->size() != 1 || !is_compose_file(documents->front())) return std::nullopt;
+  return std::move(documents->front());
+}
+
+Expected<Launch> launch_of_compose(
+    const YamlNode& document, const std::string& where, const LaunchSource& source, const LaunchFolders& folders) {
+  TRY(const auto script, compose_script(document, where));
+  const SourcedText sourced = sourced_from(folders);
+  TRY(const auto lines, find_launches(script, where, source.defined, sourced));
+  return launch_of_script(lines, where, source, folders, launch_again(script, where, source, sourced));
+}
+
 Expected<Launch> launch_of_text(
     const std::string& text, const std::string& where, const LaunchSource& source, const LaunchFolders& folders) {
   TRY(check_launch_bytes(text, where));
   TRY(check_source(text, where, source));
   if (is_job_manifest(text, where)) return launch_of_manifest(text, where, source, folders);
+  if (const auto compose = compose_file(text, where)) return launch_of_compose(*compose, where, source, folders);
   if (is_python_launch(text)) return launch_of_python(text, where, source, folders);
   if (!text.starts_with("#!")) TRY(check_text_dialect(text, where));
   const std::string_view first = first_words(text);

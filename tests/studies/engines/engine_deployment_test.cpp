@@ -1,4 +1,7 @@
 // Deployments: containers of a manifest, pools of prompts and of tokens, and what they come to.
+#include <string>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -98,6 +101,60 @@ TEST(EngineDeployment, ConnectorsThatGoBothWaysHaveTheirPartsNames) {
   ASSERT_EQ(pools("NixlConnector").error, "");
   EXPECT_EQ(pools("NixlConnector").asked.flags.at("--prefill-gpus"), "1");
   EXPECT_THAT(pools("LMCacheConnectorV1").error, HasSubstr("a store of caches"));
+}
+
+/// A service whose entries stand below its image.
+std::string service(const std::string& entries, const std::string& image = "vllm/vllm-openai:v0.10.0") {
+  return "services:\n  llm:\n    image: " + image + "\n" + entries;
+}
+
+/// Lines that YAML keeps are blanks to Compose, whichever way they are kept: tp 4 and fp8 stand behind the first.
+TEST(EngineDeployment, ComposeCutsATextAtTheEndsOfItsLines) {
+  const std::string model = "      --model meta-llama/Llama-3.1-8B-Instruct\n";
+  for (const std::string& command : std::vector<std::string>{
+           "    command: >\n" + model + "        --tensor-parallel-size 4\n" + "        --kv-cache-dtype fp8\n",
+           "    command: |\n" + model + "      --tensor-parallel-size 4\n      --kv-cache-dtype fp8\n",
+           "    command: >\n" + model + "\n      --tensor-parallel-size ${TP:-4}\n\n      --kv-cache-dtype fp8\n",
+           "    command: |\n      --model meta-llama/Llama-3.1-8B-Instruct\n      --tensor-parallel-size 4 \n"
+           "      --kv-cache-dtype \"fp8\" | tee log\n"}) {
+    const auto got = read(service(command));
+    ASSERT_EQ(got.error, "") << command;
+    EXPECT_THAT(got.asked.flags, IsSupersetOf({Pair("--tp", "4"), Pair("--kv", "fp8")})) << command;
+  }
+  const auto shell =
+      read(service("    command: |\n      bash -c \"export TP=2\n      vllm serve Qwen/Qwen3-32B -tp $$TP\"\n"));
+  ASSERT_EQ(shell.error, "");
+  EXPECT_EQ(shell.asked.flags.at("--tp"), "2");
+}
+
+/// A text and a list may stand beside each other, and either may be the entrypoint.
+TEST(EngineDeployment, EntrypointsOfComposeAreTexts) {
+  const std::string sglang = "lmsysorg/sglang:latest",
+                    words = "    command: --model-path Qwen/Qwen3-32B\n      --tp 4\n";
+  for (const std::string& entries :
+      std::vector<std::string>{"    entrypoint: python3 -m sglang.launch_server\n" + words,
+          "    entrypoint: [python3, -m, sglang.launch_server]\n" + words,
+          std::string("    entrypoint: python3 -m sglang.launch_server\n"
+                      "    command: [--model-path, Qwen/Qwen3-32B, --tp, \"4\"]\n")}) {
+    const auto got = read(service(entries, sglang));
+    ASSERT_EQ(got.error, "") << entries;
+    EXPECT_EQ(got.asked.flags.at("--tp"), "4") << entries;
+  }
+  EXPECT_EQ(
+      read(service("    entrypoint: vllm serve\n    command: Qwen/Qwen3-32B -tp 2\n")).asked.flags.at("--tp"), "2");
+}
+
+TEST(EngineDeployment, TextsThatNobodyCutsAreRefused) {
+  EXPECT_THAT(read(service("    command: |\n      --model Qwen/Qwen3-32B \\\n      --tensor-parallel-size 2\n")).error,
+      AllOf(HasSubstr("launch.sh:4 command"), HasSubstr("a backslash before a blank")));
+  EXPECT_THAT(read(service("    command: --model Qwen/Qwen3-32B --name a(b)\n")).error, HasSubstr("outside quotes"));
+  EXPECT_THAT(read(service("    command: --model \"Qwen/Qwen3-32B\n")).error, HasSubstr("a quote that does not close"));
+  const auto pod = [](const std::string& args) {
+    return read(
+        "apiVersion: v1\nkind: Pod\nspec:\n  containers:\n    - image: vllm/vllm-openai:v0.10.0\n      args: " + args);
+  };
+  EXPECT_THAT(pod(">\n        --model Qwen/Qwen3-32B\n").error, HasSubstr("Kubernetes takes a list"));
+  EXPECT_THAT(pod("[\"--model Qwen/Qwen3-32B -tp 2\"]\n").error, HasSubstr("one word with blanks"));
 }
 
 }  // namespace

@@ -404,5 +404,37 @@ TEST(EngineLaunch, WithoutTheOverlapSchedulerNothingIsPlannedAhead) {
   EXPECT_FALSE(plans_ahead(" --disable-overlap-schedule"));
 }
 
+/// EAGLE without steps: the launch has to tell them, whatever share is right.
+TEST(EngineLaunch, GuessesThatNobodyCountsAreAskedFor) {
+  const std::string file =
+      written("eagle.sh", "python -m sglang.launch_server --model Qwen/Qwen3-8B --speculative-algorithm EAGLE\n");
+  for (const char* more : {"", " --accepted 0.8"})
+    EXPECT_THAT(testing_program::run_line("infer --launch " + file + " --context 512" + more).err,
+        testing::AllOf(HasSubstr("how many tokens eagle guesses"), HasSubstr("--speculative-num-steps 3"),
+            Not(HasSubstr("--accepted R"))));
+}
+
+TEST(EngineLaunch, SequencesOfInferFitTheEngine) {
+  const std::string file = written("short.sh", "vllm serve Qwen/Qwen3-8B --max-model-len 8000\n");
+  EXPECT_THAT(testing_program::run_line("infer --launch " + file + " --context 20000").err,
+      HasSubstr("a sequence of 20000 positions, and the engine takes 8000"));
+  EXPECT_THAT(testing_program::run_line("infer --launch " + file + " --prompt 5000 --cached 4000").err,
+      HasSubstr("a sequence of 9000 positions"));
+  EXPECT_EQ(testing_program::run_line("infer --launch " + file + " --context 8000").code, 0);
+}
+
+TEST(EngineLaunch, FilesOfEchoHaveTheLinesThatItWrites) {
+  const auto got = read("echo -e \"max_batch_size: 32\\nkv_cache_config:\\n  dtype: fp8\" > f.yml\n"
+                        "trtllm-serve Qwen/Qwen3-8B --config f.yml\n");
+  ASSERT_EQ(got.error, "");
+  EXPECT_EQ(got.asked.flags.at("--kv"), "fp8");
+}
+
+TEST(EngineLaunch, ExplainSaysThatNothingServes) {
+  const std::string file = written("none.sh", "ls -l\n");
+  EXPECT_THAT(testing_program::run_line("explain --concurrency 16 --launch " + file).err,
+      testing::AllOf(HasSubstr("none.sh: no command in it starts a serving engine"), HasSubstr("--concurrency")));
+}
+
 }  // namespace
 }  // namespace stepcast::engines

@@ -242,5 +242,41 @@ TEST(ServingSplit, WhatIsWrong) {
   refused("llama3-70b --prompt 100 --mapping none.flow", "none.flow");
 }
 
+/// 10 key heads: 4 neither divides them nor is a multiple, 5 and 20 are fine. PyTorch by itself has no such rule.
+TEST(ServingSplit, EnginesWantWholeKeyHeads) {
+  for (const char* engine : {"vllm", "sglang", "tensorrt-llm"}) {
+    const auto ran = run_line(std::string("infer phi-4 --prompt 100 --tp 4 --engine ") + engine);
+    EXPECT_EQ(ran.code, 2) << engine;
+    EXPECT_THAT(ran.err, testing::AllOf(HasSubstr("10 key heads on 4 ranks"), HasSubstr("legal tp: 1, 2, 5")))
+        << engine;
+    EXPECT_EQ(run_line(std::string("infer phi-4 --prompt 100 --tp 20 --engine ") + engine).code, 0) << engine;
+  }
+  const auto plain = run_line("infer phi-4 --prompt 100 --tp 4 --engine pytorch");
+  EXPECT_EQ(plain.code, 0) << plain.err;
+  EXPECT_THAT(plain.out, HasSubstr("10 key heads on 4 ranks: each has 5"));
+}
+
+/// Experts of 1536 in 8 parts are 192 wide, in 4 parts 384 = 3 x 128.
+TEST(ServingSplit, EnginesWantWholeBlocksOfFp8) {
+  const std::string line = "infer qwen3-235b-a22b --prompt 100 --weights fp8-block --tp ";
+  for (const char* engine : {"vllm", "sglang"}) {
+    const auto ran = run_line(line + "8 --engine " + engine);
+    EXPECT_EQ(ran.code, 2) << engine;
+    EXPECT_THAT(ran.err, HasSubstr("experts of 1536 in 8 parts of 192, no multiple of the 128")) << engine;
+    for (const char* fits : {"4", "8 --ep 2", "8 --ep 8"})
+      EXPECT_EQ(run_line(line + fits + " --engine " + engine).code, 0) << fits;
+  }
+  EXPECT_EQ(run_line(line + "8 --engine tensorrt-llm").code, 0);
+  EXPECT_EQ(run_line("infer qwen3-235b-a22b --prompt 100 --weights fp8 --tp 8").code, 0);
+}
+
+/// 2048 over 8 x 3 ranks.
+TEST(ServingSplit, PartsOfExpertsAreToldByTheFlagThatMakesThem) {
+  const auto ran = run_line("infer deepseek-v3 --prompt 100 --weights fp8-block --tp 8 --dp-attention 3");
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, testing::AllOf(HasSubstr("--dp-attention: experts of width 2048 do not divide into 24 parts"),
+                           HasSubstr("--ep 24"), Not(HasSubstr("etp"))));
+}
+
 }  // namespace
 }  // namespace stepcast::infer

@@ -183,5 +183,16 @@ TEST_F(JobManifests, WhatIsNotThereIsNamed) {
   EXPECT_THAT(scenario(two + "---\n" + two).err, HasSubstr("a second job in one file"));
 }
 
+/// Compose has no shell: the sizes stand on lines of their own, and no backslash ends the first.
+TEST_F(JobManifests, TextsOfComposeAreOneCommand) {
+  const std::string compose = "services:\n  train:\n    environment: {TP: \"4\"}\n    command: |\n"
+                              "      torchrun --nproc_per_node 8 pretrain_gpt.py --bf16\n        " +
+                              sizes + "\n        --tensor-model-parallel-size ${TP}\n";
+  const Ran ran = scenario(compose);
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("\"gpus\": 8"), HasSubstr("\"layers\": 24"), HasSubstr("\"tp\": 4"))) << ran.err;
+  EXPECT_THAT(scenario("services:\n  train:\n    command: torchrun pretrain_gpt.py \\ --bf16\n").err,
+      HasSubstr("a backslash before a blank"));
+}
+
 }  // namespace
 }  // namespace stepcast::launch::strangers_test
