@@ -29,7 +29,9 @@ std::vector<std::string> unsaid_accelerate(const EmitPlan& plan) {
   const Stack* habit = habit_of(plan);
   const bool other_moves = habit != nullptr && habit->activation_moves != stack.activation_moves;
   const bool moves_beside = stack.activation_moves == Manners::overlapped;
-  const std::string_view engines = megatron ? "megatron-core" : "deepspeed-zero";
+  const std::string_view engines = megatron                               ? "megatron-core"
+                                   : stack.id == "deepspeed-transformers" ? std::string_view(stack.id)
+                                                                          : "deepspeed-zero";
   const auto engine_row = std::ranges::find(built_in().stacks, engines, &Stack::id);
   const bool other_software = quiet && engine_row != built_in().stacks.end() && engine_row->source != stack.source;
   std::vector<std::string> unsaid = beside_unsaid(plan, "accelerate");

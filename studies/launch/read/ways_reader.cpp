@@ -1,5 +1,6 @@
 // How a launch computes: number types, what it recomputes, what runs beside what.
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -192,10 +193,18 @@ void note_copies(const LaunchSubject& subject) {
       subject.out.replicas, subject.framework.name, run.global_batch / each));
 }
 
+/// transformers writes the scores to memory only where it is told to; "disabled" is LLaMA-Factory's word for it.
+bool writes_scores(const LaunchSubject& subject) {
+  return std::ranges::any_of(std::array{"attn_implementation", "flash_attn"}, [&](const char* name) {
+    const auto* given = subject.launch.find(name);
+    return given != nullptr && (lower_case(given->value) == "eager" || lower_case(given->value) == "disabled");
+  });
+}
+
 /// The Trainer runs on what its arguments name, and compiles nothing unless told.
 void stack_of_trainer(const LaunchSubject& subject) {
   if (subject.has_section("zero_optimization.") || subject.launch.find("zero_stage") != nullptr)
-    subject.out.stack = "deepspeed-zero";
+    subject.out.stack = writes_scores(subject) ? "deepspeed-zero" : "deepspeed-transformers";
   else subject.out.stack = subject.is_on("torch_compile") ? "pytorch-fsdp" : "pytorch-fsdp-eager";
 }
 

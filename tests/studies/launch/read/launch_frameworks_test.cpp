@@ -92,6 +92,21 @@ TEST(LaunchFrameworks, DeepSpeedNeedsANetworkBeside) {
   EXPECT_EQ(reading->request.stack->id, "deepspeed-zero");
 }
 
+TEST(LaunchFrameworks, TransformersFuseAttentionUnlessTold) {
+  LaunchHints hints;
+  hints.network = *choose_network("llama3-8b", "");
+  GivenValues told = {{"zero_optimization.stage", "3"}, {"per_device_train_batch_size", "2"}, {"bf16", "true"}};
+  const auto stack = [&] {
+    const auto reading = read_meaning(given_launch("trainer", told, 16), hints);
+    return reading ? reading->request.stack->id : to_text(reading.error());
+  };
+  EXPECT_EQ(stack(), "deepspeed-transformers");
+  told.emplace_back("attn_implementation", "flash_attention_2");
+  EXPECT_EQ(stack(), "deepspeed-transformers");
+  told.back().second = "eager";
+  EXPECT_EQ(stack(), "deepspeed-zero");
+}
+
 TEST(LaunchFrameworks, ShardsLieWithinGroupsWhereTheFileSaysSo) {
   LaunchHints hints;
   hints.network = *choose_network("llama3-8b", "");
