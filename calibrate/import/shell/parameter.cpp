@@ -164,6 +164,18 @@ std::optional<std::vector<ShellText>> ShellWords::held_words(
   return std::vector<ShellText>{value.words[*index]};
 }
 
+namespace {
+
+/// What nothing sets may be any number of words of any length; braces may stand for several.
+bool is_of_unknown_length(const std::vector<ShellText>& words) {
+  return std::any_of(words.begin(), words.end(), [](const ShellText& word) {
+    return !word.unset().empty() ||
+           (word.marked().find('{') != std::string::npos && word.marked().find("..") != std::string::npos);
+  });
+}
+
+}  // namespace
+
 void ShellWords::put_plain(const std::string& text) {
   for (const char c : text) piece_.put(c, here());
   has_piece_ = true;
@@ -210,6 +222,7 @@ void ShellWords::take_parameter(std::string_view inside, std::string_view writte
     words = std::move(*held);
   }
   const bool many = parts.all() || parts.given();
+  if (parts.length && is_of_unknown_length(words)) return put_unset(written, written);
   if (parts.length && value != nullptr)
     return put_plain(fmt::format("{}", many ? words.size() : value->joined().shown().size()));
   if (!parts.length && take_otherwise(parts, words, value != nullptr, quoted)) return;

@@ -104,6 +104,16 @@ TEST(LaunchScripts, WhatNothingSetsIsNamed) {
   EXPECT_TRUE(launch.arguments.empty());
 }
 
+/// The list may have any number of elements, and the text any length.
+TEST(LaunchScripts, LengthsOfWhatNothingSetsAreNotKnown) {
+  for (const char* set : {"A=( $( scontrol show hostnames $LIST ) )", "A=($(cat hostfile))", "A=($HOSTS)",
+           "A=(node{1..4})", "A=(); for h in $HOSTS; do A+=($h); done"}) {
+    const LaunchLine launch = only_launch(std::string(set) + "\nX=${#A[@]}\ntorchrun train.py --x $X\n");
+    EXPECT_EQ(given(launch, "x")->unset, std::vector<std::string>{"${#A[@]}"}) << set;
+  }
+  EXPECT_EQ(x_of("A=$B; X=${#A}\ntorchrun train.py --x $X\n"), "${#A}");
+}
+
 TEST(LaunchScripts, VariablesOfTheUser) {
   const std::string script = "A=${TP:-1}\nB=$1\nC=4\ntorchrun train.py --x $A --y $B --z $C --v $D\n";
   const LaunchLine launch = only_launch(script, {{"TP", "8"}, {"1", "first"}, {"C", "5"}, {"D", "6"}});
