@@ -16,7 +16,7 @@ std::string line(const std::string& op, const std::string& kernel, const std::st
 const std::string sizes =
     R"("batch_size":2,"seq_len":4096,"num_k_heads":16,"head_k_dim":128,"num_v_heads":32,"head_v_dim":128,"latency":0.5)";
 
-std::string error_of(const std::string& text) {
+std::string scan_refusal(const std::string& text) {
   const auto read = read_scan_table(text, "t.jsonl");
   return read ? "" : to_text(read.error());
 }
@@ -62,15 +62,15 @@ TEST(ScanTable, MambaHasColumnsOfItsOwn) {
 
 TEST(ScanTable, ErrorsNameTheLine) {
   const std::string good = line("gdn", "chunk_rule", "context", sizes);
-  EXPECT_THAT(error_of(good + line("pre", "mix", "context", sizes)), HasSubstr("t.jsonl:2:/op_name"));
-  EXPECT_THAT(error_of(good + "{\"op_name\": \"gdn\"}\n"), HasSubstr("t.jsonl:2:/phase"));
+  EXPECT_THAT(scan_refusal(good + line("pre", "mix", "context", sizes)), HasSubstr("t.jsonl:2:/op_name"));
+  EXPECT_THAT(scan_refusal(good + "{\"op_name\": \"gdn\"}\n"), HasSubstr("t.jsonl:2:/phase"));
   EXPECT_THAT(
-      error_of(line("gdn", "chunk_rule", "context", "\"batch_size\":0,\"latency\":1")), HasSubstr("batch_size"));
-  EXPECT_THAT(error_of(line("gdn", "chunk_rule", "context", "\"latency\":-1")), HasSubstr("latency"));
+      scan_refusal(line("gdn", "chunk_rule", "context", "\"batch_size\":0,\"latency\":1")), HasSubstr("batch_size"));
+  EXPECT_THAT(scan_refusal(line("gdn", "chunk_rule", "context", "\"latency\":-1")), HasSubstr("latency"));
   std::string device = good;
   device.replace(device.find("H100 80GB HBM3"), 14, "Q900");
-  EXPECT_THAT(error_of(device), HasSubstr("no GPU of the catalogue is 'NVIDIA Q900'"));
-  EXPECT_THAT(error_of("m,n,k\n1,2,3\n"), HasSubstr("t.jsonl:1"));
+  EXPECT_THAT(scan_refusal(device), HasSubstr("no GPU of the catalogue is 'NVIDIA Q900'"));
+  EXPECT_THAT(scan_refusal("m,n,k\n1,2,3\n"), HasSubstr("t.jsonl:1"));
 }
 
 }  // namespace
