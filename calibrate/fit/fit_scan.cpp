@@ -68,36 +68,54 @@ ScanLaw fit_law(const ScanLaw& form, const std::vector<const TimedShape*>& shape
   return with(form, best.parameters);
 }
 
-HeldOut held_out_of(const std::vector<double>& ratios, const Spread& spread) {
+/// Measured over forecast, by the fold that was held out.
+using FoldRatios = std::array<std::vector<double>, scan_folds>;
+
+std::vector<double> joined(const FoldRatios& ratios, std::size_t without = scan_folds) {
+  std::vector<double> all;
+  for (std::size_t fold = 0; fold < scan_folds; ++fold)
+    if (fold != without) all.insert(all.end(), ratios[fold].begin(), ratios[fold].end());
+  return all;
+}
+
+Spread scan_spread(const std::vector<double>& ratios) { return {percentile(ratios, 0.1), percentile(ratios, 0.9)}; }
+
+/// Each fold's coverage is by the interval that the other folds give.
+HeldOut held_out_of(const FoldRatios& ratios) {
   HeldOut out;
   std::vector<double> misses;
   double inside = 0;
-  for (const double measured_over : ratios) {
-    misses.push_back(std::abs(1 / measured_over - 1));
-    out.mape += misses.back() / static_cast<double>(ratios.size());
-    inside += spread.p10 <= measured_over && measured_over <= spread.p90 ? 1 : 0;
+  for (std::size_t fold = 0; fold < scan_folds; ++fold) {
+    const auto others = joined(ratios, fold);
+    if (others.empty() || ratios[fold].empty()) continue;
+    const Spread spread = scan_spread(others);
+    for (const double measured_over : ratios[fold]) {
+      misses.push_back(std::abs(1 / measured_over - 1));
+      inside += spread.p10 <= measured_over && measured_over <= spread.p90 ? 1 : 0;
+    }
   }
+  out.samples = static_cast<int>(misses.size());
+  for (const double miss : misses) out.mape += miss / out.samples;
   out.median = percentile(misses, 0.5), out.p95 = percentile(misses, 0.95);
-  out.coverage = inside / static_cast<double>(ratios.size());
-  out.samples = static_cast<int>(ratios.size());
+  out.coverage = inside / out.samples;
   return out;
 }
 
 void fit_shapes(const std::vector<TimedShape>& shapes, FittedScan& out) {
   std::vector<const TimedShape*> all;
   for (const TimedShape& one : shapes) all.push_back(&one);
-  std::vector<double> ratios;
+  FoldRatios ratios;
   for (std::size_t fold = 0; fold < scan_folds; ++fold) {
     std::vector<const TimedShape*> others;
     for (const TimedShape* one : all)
       if (one->fold != fold) others.push_back(one);
     const ScanLaw law = fit_law(out.law, others);
     for (const TimedShape* one : all)
-      if (one->fold == fold) ratios.push_back(one->seconds / scan_time(law, one->shape).time.value());
+      if (one->fold == fold) ratios[fold].push_back(one->seconds / scan_time(law, one->shape).time.value());
   }
   out.law = fit_law(out.law, all);
-  out.law.spread = {percentile(ratios, 0.1), percentile(ratios, 0.9)};
-  out.held_out = held_out_of(ratios, out.law.spread);
+  out.law.spread = scan_spread(joined(ratios));
+  out.held_out = held_out_of(ratios);
 }
 
 using TableKey = std::tuple<std::string, std::string, std::string, std::string, std::string>;

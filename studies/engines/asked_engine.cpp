@@ -117,7 +117,10 @@ Expected<void> take_load(EngineLaunch& launch, const EngineSettings& s, const To
     return std::int64_t{0};
   };
   const std::int64_t input = length("--input"), output = length("--output");
-  const std::int64_t iteration = length("--context") + length("--cached") + length("--prompt");  // of infer
+  // Of infer: a running sequence, or a prompt, which in a whole batch grows by its output.
+  const std::int64_t prompt = length("--cached") + length("--prompt");
+  const std::int64_t grown = prompt > 0 && told.contains("--output") ? output : 0;
+  const std::int64_t iteration = std::max(length("--context"), prompt + grown);
   if (s.longest && *s.longest > 0 && iteration > *s.longest)
     return fail(launch.server.where,
         fmt::format("a sequence of {} positions, and the engine takes {}", iteration, *s.longest),

@@ -13,6 +13,7 @@
 #include "model/base/quantity_text.h"
 #include "model/network/hf/stored_weights.h"
 #include "studies/engines/habits.h"
+#include "studies/infer/start_rules.h"
 
 namespace stepcast::infer {
 namespace {
@@ -359,8 +360,10 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
   serving.profile = std::make_shared<const Profile>(std::move(laws));
   TRY(settle_types(
       wishes, run::names_a_file(wishes.network) ? stored_weights_of_file(wishes.network) : StoredWeights{}, serving));
-  if (serving.types.block_scaled) TRY(check_blocks(serving, engine));
-  for (std::string& doubled : doubled_key_heads(serving, engine)) serving.assumptions.push_back(std::move(doubled));
+  if (serving.types.block_scaled) TRY(check_blocks(serving.scenario, serving.groups, engine));
+  if (serving.scenario.split)
+    for (std::string& doubled : doubled_key_heads(serving.network(), serving.tensor_ways, engine))
+      serving.assumptions.push_back(std::move(doubled));
   auto form = iteration_form(serving);
   if (!form && !wishes.mapping.text.empty()) form = form_of_one_kind(serving, form.error());
   TRY(serving.form, std::move(form));

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "dataflow/lower/read_plan.h"
+#include "studies/infer/start_rules.h"
 #include "studies/run/mapped_run.h"
 #include "studies/run/split/split.h"
 #include "studies/run/split/stage_layers.h"
@@ -60,52 +61,6 @@ Expected<std::string> layout_of(const ServingWishes& wishes, const NetworkSpec& 
           run::nearest_values(run::divisors(network.layers), wishes.pp)));
 }
 
-/// What engines refuse when they load weights, by the beginnings of their ids.
-struct EngineRule {
-  std::string_view engines;
-  bool whole_key_heads;  ///< tp divides the key heads, or they divide tp
-  bool whole_blocks;     ///< a rank's width of a product in blocks of fp8 is one of whole blocks
-};
-// vLLM: model_executor/models/llama.py, "assert self.total_num_kv_heads % tp_size == 0" (issues 5951, 16021), and
-// quantization/utils/fp8_utils.py, validate_fp8_block_shape (issues 17569, 25292). SGLang: srt/models/llama.py and
-// srt/layers/quantization/fp8_utils.py, the same. TensorRT-LLM: _torch/models/modeling_utils.py, duplicate_kv_weight;
-// of its blocks nothing is known.
-constexpr EngineRule engine_rules[] = {{"vllm", true, true}, {"sglang", true, true}, {"tensorrt-llm", true, false}};
-
-/// nullptr: an engine of one's own, or one whose rules nobody told.
-const EngineRule* rule_of(const Engine& engine) {
-  const auto row =
-      std::ranges::find_if(engine_rules, [&](const EngineRule& rule) { return engine.id.starts_with(rule.engines); });
-  return row == std::end(engine_rules) ? nullptr : row;
-}
-
-bool whole_heads(std::int64_t heads, std::int64_t tp) { return heads >= tp ? heads % tp == 0 : tp % heads == 0; }
-
-/// Key heads of all its attention layers; latents have none.
-std::vector<std::int64_t> key_heads(const NetworkSpec& network) {
-  std::vector<std::int64_t> heads;
-  if (network.latent.kv_rank == 0 && network.kv_heads > 0) heads.push_back(network.kv_heads);
-  for (const LayerShape& shape : network.shapes)
-    if (shape.kv_heads > 0) heads.push_back(shape.kv_heads);
-  return heads;
-}
-
-Expected<void> check_key_heads(const ServingWishes& wishes, const NetworkSpec& network, const Engine& engine) {
-  const EngineRule* rule = rule_of(engine);
-  if (rule == nullptr || !rule->whole_key_heads) return {};
-  const auto heads = key_heads(network);
-  const auto fits = [&](std::int64_t tp) {
-    return std::ranges::all_of(heads, [&](std::int64_t some) { return whole_heads(some, tp); });
-  };
-  if (network.heads % wishes.tp != 0 || fits(wishes.tp)) return {};  // heads that tp does not divide are told below
-  std::vector<std::int64_t> legal = run::divisors(network.heads);
-  std::erase_if(legal, [&](std::int64_t tp) { return !fits(tp); });
-  return fail("--tp",
-      fmt::format("{} key heads on {} ranks, neither of which divides the other: {} does not start", network.kv_heads,
-          wishes.tp, engine.name),
-      fmt::format("legal tp: {}", run::nearest_values(legal, wishes.tp)));
-}
-
 /// Parts of experts on the ranks that share them, in the words of an engine's flags.
 Expected<void> check_expert_width(const ServingWishes& wishes, const NetworkSpec& network) {
   const std::int64_t all = wishes.tp * wishes.attention_dp * wishes.cp, parts = all / wishes.ep;
@@ -115,7 +70,8 @@ Expected<void> check_expert_width(const ServingWishes& wishes, const NetworkSpec
   return fail(flag,
       fmt::format("experts of width {} do not divide into {} parts, one for each of {} ranks{}", width, parts, all,
           wishes.ep > 1 ? fmt::format(" over ep {}", wishes.ep) : ""),
-      fmt::format("--ep {}: whole experts on each, or tp x dp-attention x cp / ep one of: {}", all,
+      fmt::format("{}tp x dp-attention x cp / ep one of: {}",
+          network.experts.count % all == 0 ? fmt::format("--ep {}: whole experts on each, or ", all) : "",
           run::nearest_values(run::divisors(width), parts)));
 }
 
@@ -129,7 +85,7 @@ Expected<run::Scenario> scenario_of(const ServingWishes& wishes, run::Request re
     return fail("NETWORK",
         fmt::format("{} has values narrower than keys: no engine's kernel for them was measured", network.id),
         "stepcast predict prices its training");
-  TRY(check_key_heads(wishes, network, engine));
+  TRY(check_key_heads(network, wishes.tp, engine));
   const std::int64_t all = wishes.tp * wishes.attention_dp * wishes.cp;
   TRY(say("gpus", all * wishes.pp, "--tp"));
   TRY(say("tp", wishes.tp, "--tp"));
@@ -337,45 +293,6 @@ Expected<ServingSplit> serving_split(
     TRY(lay_decode_context(wishes, out));
   }
   return out;
-}
-
-Expected<void> check_blocks(const ServingSplit& split, const Engine& engine) {
-  constexpr std::int64_t block = 128;
-  const EngineRule* rule = rule_of(engine);
-  if (rule == nullptr || !rule->whole_blocks || !split.scenario.split) return {};
-  const run::Split& s = *split.scenario.split;
-  const NetworkSpec& n = split.scenario.network.row;
-  const bool experts = n.experts.count > 0, dense = !experts || n.experts.dense_layers > 0;
-  // Ranks with tokens of their own may have shared experts whole.
-  const bool shared = experts && n.experts.shared_ffn_hidden > 0 && split.groups == 1;
-  struct Width {
-    const char* of;
-    bool there;
-    std::int64_t all, ways;
-  };
-  for (const Width& width : {Width{"experts", experts, n.experts.ffn_hidden, s.etp},
-           Width{"shared experts", shared, n.experts.shared_ffn_hidden, s.tp},
-           Width{"the MLP", dense, n.ffn_hidden, s.tp}}) {
-    if (!width.there || width.ways == 1 || width.all % (block * width.ways) == 0) continue;
-    std::vector<std::int64_t> legal = run::divisors(width.all);
-    std::erase_if(legal, [&](std::int64_t ways) { return width.all % (block * ways) != 0; });
-    return fail("--tp",
-        fmt::format("{} of {} in {} parts of {}, no multiple of the {} of an fp8 block: {} does not start", width.of,
-            width.all, width.ways, width.all / width.ways, block, engine.name),
-        fmt::format("one of {} parts{}", run::nearest_values(legal, width.ways),
-            width.ways == s.etp && experts ? ", by --ep too" : ""));
-  }
-  return {};
-}
-
-std::vector<std::string> doubled_key_heads(const ServingSplit& split, const Engine& engine) {
-  if (rule_of(engine) != nullptr || !split.scenario.split) return {};
-  const std::int64_t tp = split.tensor_ways;
-  for (const std::int64_t heads : key_heads(split.scenario.network.row))
-    if (!whole_heads(heads, tp))
-      return {fmt::format("{} key heads on {} ranks: each has {} of them, and several the same", heads, tp,
-          heads / std::gcd(heads, tp))};
-  return {};
 }
 
 std::string split_in_words(const ServingSplit& split) {

@@ -45,11 +45,6 @@ struct ServingSplit {
 Expected<ServingSplit> serving_split(
     const ServingWishes& wishes, run::Chosen<NetworkSpec> network, run::Chosen<Machine> machine, const Engine& engine);
 
-/// Of weights in blocks of fp8. Error: ranks with parts of blocks, where the engine refuses them.
-Expected<void> check_blocks(const ServingSplit& split, const Engine& engine);
-/// That ranks have the same key heads, where no engine's rule forbids it.
-std::vector<std::string> doubled_key_heads(const ServingSplit& split, const Engine& engine);
-
 /// "tp 8, pp 1, dp-attention 4, ep 32, dcp 2".
 std::string split_in_words(const ServingSplit& split);
 

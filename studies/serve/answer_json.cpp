@@ -77,8 +77,8 @@ std::string answer_json(const Question& question, const Answer& answer) {
   }
   if (answer.prompts) json.field("binds", most.binds);
   else
-    json.fields(
-        "preempted", most.waiting.gave_way, "while_others_wait_requests_per_s", most.waiting.requests_per_second);
+    json.fields("preempted", most.waiting.gave_way, "while_others_wait_requests_per_s",
+        most.waiting.requests_per_second, "most_sequences", most.most_sequences);
   if (!answer.figures) json.field("queue_growth_per_s", answer.rate - most.waiting.requests_per_second);
   json.close();
   if (answer.prompts) write_prompts(json, *answer.prompts, answer.figures.has_value());

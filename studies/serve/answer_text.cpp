@@ -117,7 +117,7 @@ std::string pools_text(const Answer& answer, bool ran) {
 std::string thrashing_text(const Saturation& most, bool waits) {
   if (most.waiting.gave_way == 0) return "";
   if (most.most_sequences == 0)
-    return "  some give way to others and are read again; with fewer at once it is no more\n";
+    return "  some give way to others and are read again; with so few at once that none would it is no more\n";
   const std::string limit = fmt::format("--most-sequences {}", most.most_sequences);
   if (waits)
     return fmt::format(

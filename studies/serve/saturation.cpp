@@ -65,8 +65,8 @@ ServedRates rates_of(const sim::ServedRun& run, double words_of_request, const s
   return out;
 }
 
-/// Of servers that do what `run` says with the requests of a load. The more wait, the more run at once; the most is
-/// with all of them, or without those that give way.
+/// Of servers that do what `run` says with the requests of a load. The more wait, the more run at once; what is taken
+/// for the most is with all of them, or without those that give way.
 template <typename Run> Saturation most_of(const sim::Load& load, const sim::Servers& servers, const Run& run) {
   const double words = mean_words(load.requests);
   sim::Servers one = servers;

@@ -1,5 +1,6 @@
 // The most that servers do: the largest rate that they serve without a queue that grows. With all requests there at
-// once as many run as there can be; where some give way to others there, as many as surely fit may do more.
+// once as many run as there can be; where some give way to others there, as many as surely fit may do more. The more of
+// the two is taken: a limit between them may do a few percent more.
 #pragma once
 
 #include <cstdint>

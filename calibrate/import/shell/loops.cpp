@@ -24,15 +24,37 @@ bool holds_word(std::string_view text, std::string_view word) {
   return false;
 }
 
+/// As a command of its own: in front of a line, or behind what ends another.
+bool runs_shift(std::string_view text) {
+  constexpr std::string_view word = "shift";
+  for (std::size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if (end < text.size() && (is_shell_name(text[end]) || text[end] == '-')) continue;
+    std::string_view before = text.substr(0, at);
+    while (before.ends_with(' ') || before.ends_with('\t')) before.remove_suffix(1);
+    const bool fresh = before.empty() || std::string_view("\n;)&|{").find(before.back()) != std::string_view::npos;
+    if (fresh || before.ends_with(" then") || before.ends_with(" else") || before.ends_with("\nelse")) return true;
+  }
+  return false;
+}
+
+/// Without $(...), whose $1 may be another program's.
+std::string without_commands(std::string_view condition) {
+  const std::size_t open = condition.find("$("), close = condition.rfind(')');
+  if (open == condition.npos || close == condition.npos || close < open) return std::string(condition);
+  return std::string(condition.substr(0, open)) + std::string(condition.substr(close + 1));
+}
+
 bool is_always(std::string_view condition) { return condition == "true" || condition == ":"; }
 
 /// Does a loop with this condition take the script's own arguments, one turn after another?
 bool takes_own(std::string_view condition, std::string_view body) {
   if (holds_word(condition, "getopts")) return true;
-  if (is_always(condition)) return holds_word(body, "shift");
+  if (is_always(condition)) return runs_shift(body);
   const bool tests = condition.starts_with('[') || condition.starts_with("((") || condition.starts_with("! [");
+  const std::string tested = without_commands(condition);
   for (const std::string_view own : {"$#", "${#}", "$1", "${1", "$@", "$*"})
-    if (tests && condition.find(own) != condition.npos) return true;
+    if (tests && tested.find(own) != tested.npos) return true;
   return false;
 }
 
@@ -138,9 +160,18 @@ bool ShellReader::take_turn(const Loop& loop, int depth) {
   return std::exchange(leaves_, Leaves::none) == Leaves::loop;
 }
 
-/// break and continue of a loop that is read turn by turn; of other loops they are passed over.
+/// break and continue of a loop that is read turn by turn; of other loops they are passed over. What leaves more than
+/// this loop is not followed.
 bool ShellReader::take_leave(Place& place, std::string_view token) {
-  if ((token != "break" && token != "continue") || own_loop_ != loops_.size() + 1) return false;
+  const bool ends = token == "return" || token == "exit", leaves = token == "break" || token == "continue";
+  if (own_loop_ == 0 || (!ends && !leaves)) return false;
+  const std::string_view rest = stripped(place.rest().substr(token.size()));
+  const bool counted = leaves && !rest.empty() && rest[0] >= '0' && rest[0] <= '9';
+  if (ends || counted) {
+    out_.unfollowed.push_back(fmt::format("line {} leaves a loop as a run decides", place.line()));
+    return false;
+  }
+  if (own_loop_ != loops_.size() + 1) return false;
   if (blocks_.undecided())
     out_.unfollowed.push_back(fmt::format("line {} leaves a loop as a run decides", place.line()));
   leaves_ = token == "break" ? Leaves::loop : Leaves::turn;

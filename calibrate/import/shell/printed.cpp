@@ -92,8 +92,9 @@ using PrintedText = std::optional<std::string>;
 /// echo, also with -n; -e where there is nothing for it to do.
 PrintedText echoed(PrintedWords words) {
   words.erase(words.begin());
-  const bool open = !words.empty() && words[0] == "-n";
-  if (!words.empty() && (words[0] == "-n" || words[0] == "-e" || words[0] == "-ne")) words.erase(words.begin());
+  bool open = false;
+  for (; !words.empty() && is_echo_option(words[0]); words.erase(words.begin()))
+    open = open || words[0].find('n') != std::string::npos;
   const std::string text = fmt::format("{}", fmt::join(words, " "));
   if (text.starts_with('-') || text.find('\\') != text.npos) return std::nullopt;
   return open ? text : text + "\n";
@@ -129,6 +130,9 @@ PrintedText python_sum(PrintedWords words) {
   if (words.size() != 3 || words[1] != "-c") return std::nullopt;
   const std::string_view code = stripped(words[2]);
   if (!code.starts_with("print(") || !code.ends_with(')')) return std::nullopt;
+  // Comparisons print words, and what is negative is rounded down.
+  const bool rounds = code.find('/') != code.npos || code.find('%') != code.npos;
+  if (code.find_first_of("<>=!?") != code.npos || (rounds && code.find('-') != code.npos)) return std::nullopt;
   std::string sum;
   for (const char c : code.substr(6, code.size() - 7)) {
     if (c == '/' && sum.ends_with('/')) continue;

@@ -172,12 +172,11 @@ ShellText unescaped(const ShellText& text) {
   return out;
 }
 
-/// "-e", "-ne", "-en".
+}  // namespace
+
 bool is_echo_option(std::string_view word) {
   return word.size() > 1 && word[0] == '-' && word.find_first_not_of("neE", 1) == std::string_view::npos;
 }
-
-}  // namespace
 
 /// echo '{...}' > ds_config.json.
 Expected<void> ShellReader::take_echo(Place& place, ShellWords& words) {

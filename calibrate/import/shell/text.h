@@ -108,6 +108,8 @@ class ShellVariables {
 
 /// Letters, digits and _.
 bool is_shell_name(char c);
+/// "-e", "-ne", "-en": of echo.
+bool is_echo_option(std::string_view word);
 inline bool is_shell_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 }  // namespace stepcast::calibrate

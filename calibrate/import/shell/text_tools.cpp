@@ -92,6 +92,7 @@ ToolText cut_text(ToolWords words, const std::string& input) {
   const std::string *sign = options.find('d'), *fields = options.find('f'), *letters = options.find('c');
   const std::string* wanted = fields != nullptr ? fields : letters;
   if (!options.known || wanted == nullptr || (fields != nullptr && letters != nullptr)) return std::nullopt;
+  if (sign != nullptr && sign->size() != 1) return std::nullopt;
   std::vector<std::string> out;
   for (const std::string& line : lines_of(input)) {
     const std::string between = letters != nullptr ? "" : sign != nullptr ? *sign : "\t";
@@ -103,7 +104,7 @@ ToolText cut_text(ToolWords words, const std::string& input) {
       out.push_back(line);
       continue;
     }
-    std::vector<std::string> kept;
+    std::vector<bool> is_wanted(parts.size(), false);  // printed in the line's order, each once
     for (const std::string& range : split_at(*wanted, ",")) {
       const std::size_t dash = range.find('-');
       const auto first = dash == 0 ? std::optional<std::size_t>(1) : parsed_number<std::size_t>(range.substr(0, dash));
@@ -111,25 +112,41 @@ ToolText cut_text(ToolWords words, const std::string& input) {
                         : dash + 1 == range.size() ? std::optional(parts.size())
                                                    : parsed_number<std::size_t>(range.substr(dash + 1));
       if (!first || !last || *first == 0) return std::nullopt;
-      for (std::size_t at = *first; at <= std::min(*last, parts.size()); ++at) kept.push_back(parts[at - 1]);
+      for (std::size_t at = *first; at <= std::min(*last, parts.size()); ++at) is_wanted[at - 1] = true;
     }
+    std::vector<std::string> kept;
+    for (std::size_t at = 0; at < parts.size(); ++at)
+      if (is_wanted[at]) kept.push_back(parts[at]);
     out.push_back(fmt::format("{}", fmt::join(kept, between)));
   }
   return text_of(out);
+}
+
+/// What stands for a letter behind a backslash; nothing where it is not known.
+std::optional<char> escaped_letter(char c) {
+  switch (c) {
+    case 'n': return '\n';
+    case 't': return '\t';
+    case 'r': return '\r';
+    case '\\': return '\\';
+    default: return std::isalnum(static_cast<unsigned char>(c)) != 0 ? std::nullopt : std::optional(c);
+  }
 }
 
 /// "\n" as a line end, "a-z" as its letters, "[:upper:]" as its.
 ToolText letters_of_set(std::string set) {
   if (set == "[:upper:]") set = "A-Z";
   if (set == "[:lower:]") set = "a-z";
-  if (set == "[:space:]") return " \t\n\r";
+  if (set == "[:space:]") return " \t\n\v\f\r";
   if (set == "[:digit:]") set = "0-9";
   std::string out;
   for (std::size_t i = 0; i < set.size(); ++i) {
     if (set[i] == '\\' && i + 1 < set.size()) {
-      const char c = set[++i];
-      out += c == 'n' ? '\n' : c == 't' ? '\t' : c;
+      const auto letter = escaped_letter(set[++i]);
+      if (!letter) return std::nullopt;
+      out += *letter;
     } else if (i + 2 < set.size() && set[i + 1] == '-') {
+      if (set[i] > set[i + 2]) return std::nullopt;
       for (int c = set[i]; c <= set[i + 2]; ++c) out += static_cast<char>(c);
       i += 2;
     } else if (set[i] == '[' && set.compare(i, 2, "[:") == 0) {
@@ -250,7 +267,8 @@ ToolText xargs_text(ToolWords words, const std::string& input) {
 
 /// bc without -l counts in whole numbers, as long as nothing sets its scale.
 ToolText bc_text(ToolWords words, const std::string& input) {
-  if (!words.empty()) return std::nullopt;
+  if (!words.empty() || input.find_first_of("<>=!?&|^~") != input.npos)
+    return std::nullopt;  // other rules than a shell's
   const std::string number = shell_arithmetic(stripped(input));
   return number.empty() ? std::nullopt : ToolText(number + "\n");
 }

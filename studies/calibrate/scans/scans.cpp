@@ -33,7 +33,7 @@ Expected<ScanTimings> read_tables(const std::vector<std::string>& files) {
 bool is_same_scan(const ScanLaw& a, const ScanLaw& b) { return a.function == b.function && a.kernels == b.kernels; }
 
 /// The start with these laws in place of its own. A profile is of one GPU and has one law per function and engine.
-Expected<Profile> with_scans(const std::vector<FittedScan>& fits, const Arguments& arguments) {
+Expected<Profile> with_scans(const std::vector<FittedScan>& fits, std::size_t rows, const Arguments& arguments) {
   const std::string& id = fits.front().gpu;
   const auto gpu = find_row(built_in().gpus, id, "gpu");
   if (!gpu) return fail("tables", gpu.error().what, gpu.error().hint);
@@ -56,6 +56,8 @@ Expected<Profile> with_scans(const std::vector<FittedScan>& fits, const Argument
     std::erase_if(profile.scans, [&](const ScanLaw& old) { return is_same_scan(old, law); });
     profile.scans.push_back(law);
   }
+  profile.context =
+      fmt::format("Scans fitted on {} rows of tables of kernels; all other laws are those of {}.", rows, profile.name);
   return profile;
 }
 
@@ -76,7 +78,7 @@ Expected<void> calibrate_scans(const Arguments& arguments, Console& console) {
         "tables of gdn, kda or mamba2 with \"phase\": \"context\"");
   if (arguments.has("--output")) {
     TRY(auto output, OutputFile::open(output_place(arguments, "--output", is_profile_file)));
-    TRY(const auto profile, with_scans(fits, arguments));
+    TRY(const auto profile, with_scans(fits, timings.rows.size(), arguments));
     TRY(const auto text, profile_text(profile));
     output.finish(text);
   }

@@ -243,8 +243,8 @@ class ContainerReader {
       if (manifest_ && one->kind == Kind::scalar && !one->text.empty())
         return fail(place, "a text, and Kubernetes takes a list of words here", "a list: - --model");
       if (!made && one->items.size() == 1 && one->items[0].text.starts_with("-") &&
-          one->items[0].text.find_first_of(" \n") != std::string::npos && program_of_image(image->text) != nullptr &&
-          one->items[0].text.find('{') == std::string::npos)
+          one->items[0].text.find_first_of(" \n") < one->items[0].text.find('=') &&
+          program_of_image(image->text) != nullptr && one->items[0].text.find('{') == std::string::npos)
         return fail(place, fmt::format("'{:.40}...' is one word with blanks, which no shell cuts", one->items[0].text),
             "each option and each value as an item of the list, or command: [sh, -c]");
     }

@@ -135,16 +135,20 @@ Expected<std::string> compose_script(const YamlNode& document, const std::string
     TRY(const std::string text, compose_text(service, where));
     if (text.empty()) continue;
     for (; line < compose_line(service); ++line) script += '\n';
+    std::string names;  // of its environment, which is no other service's
+    const auto put = [&](const std::string& name, const std::string& value) {
+      script += fmt::format("export {}={}; ", name, compose_word(value));
+      names += " " + name;
+    };
     if (const YamlNode* environment = service.find("environment"); environment != nullptr) {
-      for (const YamlNode& entry : environment->entries)
-        script += fmt::format("export {}={}; ", entry.key, compose_word(entry.text));
+      for (const YamlNode& entry : environment->entries) put(entry.key, entry.text);
       for (const YamlNode& item : environment->items)
         if (const std::size_t equals = item.text.find('='); equals != item.text.npos)
-          script +=
-              fmt::format("export {}={}; ", item.text.substr(0, equals), compose_word(item.text.substr(equals + 1)));
+          put(item.text.substr(0, equals), item.text.substr(equals + 1));
     }
     script += text + '\n';
-    line += 1 + static_cast<std::size_t>(std::ranges::count(text, '\n'));
+    if (!names.empty()) script += "unset" + names + '\n';
+    line += 1 + static_cast<std::size_t>(std::ranges::count(text, '\n')) + (names.empty() ? 0 : 1);
   }
   return script;
 }

@@ -118,6 +118,7 @@ Expected<void> read_pools(const Arguments& arguments, Asked& asked) {
   asked.pools = arguments.has("--pools") || arguments.has(machine);
   if (arguments.has(machine)) {
     TRY(asked.prefill_machines, words_of(arguments, machine));
+    for (std::string& one : asked.machines) one = machine_name(one);  // nobody's word is the default's name
     if (arguments.has("--profile") && (asked.machines.size() > 1 || asked.prefill_machines != asked.machines))
       return fail("--profile", "one GPU's laws for pools on two kinds of machine", "without it: each has its default");
   }

@@ -12,6 +12,9 @@
 
 namespace stepcast::serve::sweeping {
 
+/// "" is the default one.
+inline std::string machine_name(const std::string& asked) { return asked.empty() ? "dgx-h100" : asked; }
+
 struct Asked {
   std::string network, profile, products, exchange;
   std::vector<std::string> machines, engines, weights, caches;  ///< "": the default one

@@ -28,9 +28,6 @@ struct Configuration {
   [[nodiscard]] std::int64_t replica() const { return tp * pp * attention_dp; }
 };
 
-/// "" is the default one.
-inline std::string machine_name(const std::string& asked) { return asked.empty() ? "dgx-h100" : asked; }
-
 /// stepcast serve with this configuration and load.
 std::string serve_line(const Asked& asked, const Configuration& configuration, double load);
 

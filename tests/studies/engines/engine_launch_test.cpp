@@ -420,7 +420,14 @@ TEST(EngineLaunch, SequencesOfInferFitTheEngine) {
       HasSubstr("a sequence of 20000 positions, and the engine takes 8000"));
   EXPECT_THAT(testing_program::run_line("infer --launch " + file + " --prompt 5000 --cached 4000").err,
       HasSubstr("a sequence of 9000 positions"));
+  EXPECT_THAT(testing_program::run_line("infer --launch " + file + " --prompt 7900 --output 500 --batch 1").err,
+      HasSubstr("a sequence of 8400 positions"));
   EXPECT_EQ(testing_program::run_line("infer --launch " + file + " --context 8000").code, 0);
+  // A prompt beside running sequences, none of them too long.
+  EXPECT_EQ(
+      testing_program::run_line("infer --launch " + file + " --phase mixed --context 6000 --batch 8 --prompt 4000")
+          .code,
+      0);
 }
 
 TEST(EngineLaunch, FilesOfEchoHaveTheLinesThatItWrites) {

@@ -274,8 +274,9 @@ TEST(ServingSplit, EnginesWantWholeBlocksOfFp8) {
 TEST(ServingSplit, PartsOfExpertsAreToldByTheFlagThatMakesThem) {
   const auto ran = run_line("infer deepseek-v3 --prompt 100 --weights fp8-block --tp 8 --dp-attention 3");
   EXPECT_EQ(ran.code, 2);
-  EXPECT_THAT(ran.err, testing::AllOf(HasSubstr("--dp-attention: experts of width 2048 do not divide into 24 parts"),
-                           HasSubstr("--ep 24"), Not(HasSubstr("etp"))));
+  EXPECT_THAT(ran.err,
+      testing::AllOf(HasSubstr("--dp-attention: experts of width 2048 do not divide into 24 parts"),
+          HasSubstr("tp x dp-attention x cp / ep one of: "), Not(HasSubstr("--ep 24")), Not(HasSubstr("etp"))));
 }
 
 }  // namespace

@@ -68,6 +68,7 @@ TEST(ServeLaunch, CopiesOfExpertsAreNotInTheMemory) {
         << copies;
   }
   EXPECT_THAT(run_line("infer --context 1000 " + launch).out, Not(HasSubstr(words)));
+  EXPECT_THAT(run_line("infer --context 1000 " + launch + "--num-redundant-experts 0").out, Not(HasSubstr(words)));
 }
 
 /// Of eight ranks and four key heads two have the same, and each of them has half of the positions.

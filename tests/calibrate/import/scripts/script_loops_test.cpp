@@ -126,6 +126,11 @@ TEST(ScriptLoops, TextToolsPickAPartOfAText) {
       {"basename /models/llama-7b.json .json", "llama-7b"},
       {"python3 -c \"print(2 * 16 // 4)\"", "8"},
       {"echo 1 | xargs", "1"},
+      // bash 5.2 and coreutils 9.1 print the same
+      {"echo a-b-c | cut -d- -f3,1", "a-c"},
+      {"echo a4 | cut -c2,1", "a4"},
+      {"echo -ne '0,1,2,3' | tr ',' '\\n' | wc -l", "3"},
+      {"echo 4r8r | tr -d '\\r'", "4r8r"},
   };
   for (const auto& [command, text] : printed) EXPECT_EQ(tp_of("TP=$(" + command + ")"), text) << command;
   EXPECT_EQ(tp_of("GPUS=0,1\nTP=`echo $GPUS | tr ',' '\\n' | wc -l`"), "2");
@@ -134,7 +139,9 @@ TEST(ScriptLoops, TextToolsPickAPartOfAText) {
 TEST(ScriptLoops, WhatAToolIsNotKnownForHangsOnItsOutput) {
   for (const char* command : {"echo 4 | sort -n", "echo 4 | sed 's/[0-9]/8/'", "echo 4 | awk '{print $1 * 2}'",
            "cat sizes | cut -d, -f1", "echo *.json | wc -w", "python -c \"print(16 / 4)\"", "echo 4 && echo 8",
-           "nvidia-smi -L | wc -l", "cut -f1 < sizes", "echo -e 'a\\tb' | wc -c"}) {
+           "nvidia-smi -L | wc -l", "cut -f1 < sizes", "echo -e 'a\\tb' | wc -c", "echo 4,2 | cut -d '' -f1",
+           "echo 0,1 | tr '\\054' ' '", "echo 4 | tr z-a b", "python3 -c \"print(-7 // 2 + 8)\"",
+           "python3 -c \"print(2 > 1)\"", "echo '2 ^ 3' | bc"}) {
     const LaunchLine line = launch_given("TP=$(" + std::string(command) + ")\ntorchrun train.py --tp $TP\n");
     EXPECT_THAT(line.arguments, IsEmpty()) << command;
   }
@@ -143,6 +150,22 @@ TEST(ScriptLoops, WhatAToolIsNotKnownForHangsOnItsOutput) {
   ASSERT_EQ(line.given.size(), 1u);
   EXPECT_THAT(line.given.front().unset, Contains("DEVICES"));
   EXPECT_EQ(tp_of("TP=$(echo $DEVICES | tr ',' '\\n' | wc -l)", {{"DEVICES", "0,1,2"}}), "3");
+}
+
+TEST(ScriptLoops, WhatLeavesMoreThanALoopIsNotFollowed) {
+  for (const char* script : {"f() { while [ $# -gt 0 ]; do case $1 in -t) TP=$2; return;; esac; shift; done; }\n"
+                             "f -t 4 -t 8\n",
+           "set -- 1 4 8\nfor i in 1; do while [ $# -gt 0 ]; do TP=$1; break 2; shift; done; done\n"})
+    EXPECT_THAT(launch_given(std::string(script) + "torchrun train.py --tp $TP\n").unfollowed,
+        Contains(testing::HasSubstr("leaves a loop as a run decides")))
+        << script;
+}
+
+/// A loop that only seems to take the script's arguments is read once, as others are.
+TEST(ScriptLoops, AShiftIsACommandOfItsOwn) {
+  EXPECT_EQ(tp_of("while true; do # do not shift anything\nTP=2; done"), "2");
+  EXPECT_EQ(tp_of("while true; do python other.py --shift 3; TP=2; done"), "2");
+  EXPECT_EQ(tp_of("until [ \"$(tail -1 log | awk '{print $1}')\" = done ]; do TP=4; done"), "4");
 }
 
 TEST(ScriptLoops, ListsWithKeys) {

@@ -1,0 +1,102 @@
+#include "studies/infer/start_rules.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "studies/run/split/split.h"
+
+namespace stepcast::infer {
+namespace {
+
+/// What engines refuse when they load weights, by the beginnings of their ids.
+struct EngineRule {
+  std::string_view engines;
+  bool whole_key_heads;  ///< tp divides the key heads, or they divide tp
+  bool whole_blocks;     ///< a rank's width of a product in blocks of fp8 is one of whole blocks
+};
+// vLLM: model_executor/models/llama.py, "assert self.total_num_kv_heads % tp_size == 0" (issues 5951, 16021), and
+// quantization/utils/fp8_utils.py, validate_fp8_block_shape (issues 17569, 25292). SGLang: srt/models/llama.py and
+// srt/layers/quantization/fp8_utils.py, the same. TensorRT-LLM: _torch/models/modeling_utils.py, duplicate_kv_weight;
+// of its blocks nothing is known.
+constexpr EngineRule engine_rules[] = {{"vllm", true, true}, {"sglang", true, true}, {"tensorrt-llm", true, false}};
+
+/// nullptr: an engine of one's own, or one whose rules nobody told.
+const EngineRule* rule_of(const Engine& engine) {
+  const auto row =
+      std::ranges::find_if(engine_rules, [&](const EngineRule& rule) { return engine.id.starts_with(rule.engines); });
+  return row == std::end(engine_rules) ? nullptr : row;
+}
+
+bool whole_heads(std::int64_t heads, std::int64_t tp) { return heads >= tp ? heads % tp == 0 : tp % heads == 0; }
+
+/// Key heads of all its attention layers; latents have none.
+std::vector<std::int64_t> key_heads(const NetworkSpec& network) {
+  std::vector<std::int64_t> heads;
+  if (network.latent.kv_rank == 0 && network.kv_heads > 0) heads.push_back(network.kv_heads);
+  for (const LayerShape& shape : network.shapes)
+    if (shape.kv_heads > 0) heads.push_back(shape.kv_heads);
+  return heads;
+}
+
+}  // namespace
+
+Expected<void> check_key_heads(const NetworkSpec& network, std::int64_t tp, const Engine& engine) {
+  const EngineRule* rule = rule_of(engine);
+  if (rule == nullptr || !rule->whole_key_heads) return {};
+  const auto heads = key_heads(network);
+  const auto fits = [&](std::int64_t ways) {
+    return std::ranges::all_of(heads, [&](std::int64_t some) { return whole_heads(some, ways); });
+  };
+  if (network.heads % tp != 0 || fits(tp)) return {};  // heads that tp does not divide are told below
+  std::vector<std::int64_t> legal = run::divisors(network.heads);
+  std::erase_if(legal, [&](std::int64_t ways) { return !fits(ways); });
+  const auto unfit = std::ranges::find_if(heads, [&](std::int64_t some) { return !whole_heads(some, tp); });
+  return fail("--tp",
+      fmt::format(
+          "{} key heads on {} ranks, neither of which divides the other: {} does not start", *unfit, tp, engine.name),
+      fmt::format("legal tp: {}", run::nearest_values(legal, tp)));
+}
+
+Expected<void> check_blocks(const run::Scenario& scenario, std::int64_t groups, const Engine& engine) {
+  constexpr std::int64_t block = 128;
+  const EngineRule* rule = rule_of(engine);
+  if (rule == nullptr || !rule->whole_blocks || !scenario.split) return {};
+  const run::Split& s = *scenario.split;
+  const NetworkSpec& n = scenario.network.row;
+  const bool experts = n.experts.count > 0, dense = !experts || n.experts.dense_layers > 0;
+  // Ranks with tokens of their own may have shared experts whole.
+  const bool shared = experts && n.experts.shared_ffn_hidden > 0 && groups == 1;
+  struct Width {
+    const char* of;
+    bool there;
+    std::int64_t all, ways;
+  };
+  for (const Width& width : {Width{"experts", experts, n.experts.ffn_hidden, s.etp},
+           Width{"shared experts", shared, n.experts.shared_ffn_hidden, s.tp},
+           Width{"the MLP", dense, n.ffn_hidden, s.tp}}) {
+    if (!width.there || width.ways == 1 || width.all % (block * width.ways) == 0) continue;
+    std::vector<std::int64_t> legal = run::divisors(width.all);
+    std::erase_if(legal, [&](std::int64_t ways) { return width.all % (block * ways) != 0; });
+    return fail("--tp",
+        fmt::format("{} of {} in {} parts of {}, no multiple of the {} of an fp8 block: {} does not start", width.of,
+            width.all, width.ways, width.all / width.ways, block, engine.name),
+        legal.empty() ? "weights of another type"
+                      : fmt::format("one of {} parts{}", run::nearest_values(legal, width.ways),
+                            width.all == n.experts.ffn_hidden && experts ? ", by --ep too" : ""));
+  }
+  return {};
+}
+
+std::vector<std::string> doubled_key_heads(const NetworkSpec& network, std::int64_t tp, const Engine& engine) {
+  if (rule_of(engine) != nullptr) return {};
+  for (const std::int64_t heads : key_heads(network))
+    if (!whole_heads(heads, tp))
+      return {fmt::format("{} key heads on {} ranks: each has {} of them, and several the same", heads, tp,
+          heads / std::gcd(heads, tp))};
+  return {};
+}
+
+}  // namespace stepcast::infer
