@@ -117,18 +117,25 @@ Expected<void> take_load(EngineLaunch& launch, const EngineSettings& s, const To
     return std::int64_t{0};
   };
   const std::int64_t input = length("--input"), output = length("--output");
-  // Of infer: a running sequence, or a prompt, which in a whole batch grows by its output.
-  const std::int64_t prompt = length("--cached") + length("--prompt");
-  const std::int64_t grown = prompt > 0 && told.contains("--output") ? output : 0;
-  const std::int64_t iteration = std::max(length("--context"), prompt + grown);
-  if (s.longest && *s.longest > 0 && iteration > *s.longest)
-    return fail(launch.server.where,
-        fmt::format("a sequence of {} positions, and the engine takes {}", iteration, *s.longest),
-        "a shorter one, or a longer --max-model-len, --context-length or --max_seq_len");
   if (s.longest && *s.longest > 0 && input + output > *s.longest)
     return fail(launch.server.where,
         fmt::format("requests of {} and {} positions, and the engine takes {}", input, output, *s.longest),
         "shorter ones, or a longer --max-model-len, --context-length or --max_seq_len");
+  return {};
+}
+
+/// A running sequence of infer, or its prompt, which in a whole batch grows by its output.
+Expected<void> check_iteration(const EngineLaunch& launch, const EngineSettings& s, const ToldFlags& told) {
+  const auto length = [&](const char* flag) {
+    const auto found = told.find(flag);
+    return found == told.end() ? 0 : parsed_number<std::int64_t>(found->second).value_or(0);
+  };
+  const std::int64_t prompt = length("--cached") + length("--prompt"), grown = prompt > 0 ? length("--output") : 0;
+  const std::int64_t sequence = std::max(length("--context"), prompt + grown);
+  if (s.longest && *s.longest > 0 && sequence > *s.longest)
+    return fail(launch.server.where,
+        fmt::format("a sequence of {} positions, and the engine takes {}", sequence, *s.longest),
+        "a shorter one, or a longer --max-model-len, --context-length or --max_seq_len");
   return {};
 }
 
@@ -238,6 +245,8 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
   TRY(put_guesses(settings, launch.server.where, use.guesses, use.lenient, out));
   if (use.load) {
     TRY(take_load(launch, settings, told, out));
+  } else {
+    TRY(check_iteration(launch, settings, told));
   }
   for (const auto& [flag, value] : told) out.flags[flag] = value;
   check_read(launch.server, out);

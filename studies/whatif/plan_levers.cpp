@@ -47,8 +47,8 @@ bool said_by_mapping(const Request& request, const RunField& field) {
 
 /// Why the lever of a field can do nothing here; "" where it can.
 std::string_view why_idle(const RunField& field, const Request& request, const Scenario& scenario) {
-  if (field.applies == nullptr || field.applies(*scenario.split, request.wishes(), scenario.network.row)) return {};
-  return field.why_not;
+  if (field.applies == nullptr || !scenario.split) return {};  // a mapping tells its ways itself
+  return field.applies(*scenario.split, request.wishes(), scenario.network.row) ? std::string_view() : field.why_not;
 }
 
 PlanLever lever_of_field(const RunField& field, const Request& request, const Scenario& scenario) {

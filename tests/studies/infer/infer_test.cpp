@@ -114,7 +114,8 @@ TEST(Infer, ModelFlopsCountTheKeysThatAWindowShows) {
   const auto said = run_line("infer gemma3-27b --machine dgx-h100 --prompt 4096 --json");
   ASSERT_EQ(said.code, 0) << said.err;
   double kernels = 0, seen = 0, others = 0;
-  for (const auto& part : nlohmann::json::parse(said.out).at("parts")) {
+  const nlohmann::json answer = nlohmann::json::parse(said.out);
+  for (const auto& part : answer.at("parts")) {
     const double flops = part.at("flops"), model = part.at("model_flops");
     if (part.at("label") == "attn.core") kernels += flops, seen += model;
     else others += std::abs(flops - model);
