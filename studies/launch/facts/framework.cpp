@@ -58,7 +58,7 @@ constexpr Framework framework_rows[] = {
      .all_in_16_bits = true, .compiles = true, .leaves_out_predictors = true, .own_sequence = true},
     // openrlhf/cli/train_sft.py
     {.id = "openrlhf-sft", .name = "OpenRLHF's fine-tuning", .software = "DeepSpeed",
-     .stack = "deepspeed-transformers", .precision = "bf16", .leaves_out_predictors = true, .own_sequence = true},
+     .stack = "deepspeed-zero", .precision = "bf16", .leaves_out_predictors = true, .own_sequence = true},
     {.id = "nanotron", .name = "Nanotron", .software = "Megatron-LM", .stack = "megatron-core", .top_k = 2,
      .tied = false, .quiet_overlap = true, .stands_in = true},
 };

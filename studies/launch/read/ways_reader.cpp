@@ -201,10 +201,14 @@ bool writes_scores(const LaunchSubject& subject) {
   });
 }
 
+const char* stack_on_deepspeed(const LaunchSubject& subject) {
+  return writes_scores(subject) ? "deepspeed-zero" : "deepspeed-transformers";
+}
+
 /// The Trainer runs on what its arguments name, and compiles nothing unless told.
 void stack_of_trainer(const LaunchSubject& subject) {
   if (subject.has_section("zero_optimization.") || subject.launch.find("zero_stage") != nullptr)
-    subject.out.stack = writes_scores(subject) ? "deepspeed-zero" : "deepspeed-transformers";
+    subject.out.stack = stack_on_deepspeed(subject);
   else subject.out.stack = subject.is_on("torch_compile") ? "pytorch-fsdp" : "pytorch-fsdp-eager";
 }
 
@@ -236,6 +240,7 @@ Expected<void> read_ways(const LaunchSubject& subject) {
   if (compiled && is_off(*compiled) && subject.framework.compiles) subject.out.stack = "pytorch-fsdp-eager";
   if (subject.framework.trainer) stack_of_trainer(subject);
   if (subject.framework.id == "accelerate") stack_of_accelerate(subject);
+  if (subject.framework.id == "openrlhf-sft") subject.out.stack = stack_on_deepspeed(subject);
   if (subject.framework.stands_in)
     subject.note(
         fmt::format("priced as {}: no stack is measured for {}", subject.framework.stack, subject.framework.name));
