@@ -33,6 +33,14 @@ double step_of(const std::string& line) {
   return report.is_null() ? 0 : report["step_time_s"].get<double>();
 }
 
+/// What copies sum of their gradients behind the last micro-batch: full sharding has none of it.
+double exposed_between_copies(const Json& report) {
+  double exposed = 0;
+  for (const Json& row : report["collectives"])
+    if (row["axis"] == "rep") exposed += row["exposed_s"].get<double>();
+  return exposed;
+}
+
 class Drawn {
  public:
   template <typename T> T one_of(const std::vector<T>& values) { return values[random_() % values.size()]; }
@@ -81,7 +89,8 @@ TEST(KnownPhysics, SequenceParallelismIsNoSlowerThanNone) {
 }
 
 /// Beyond 512 GPUs in nodes of 8, shards of one node or of up to eight with copies of them against shards over all.
-/// What is sharded less is updated by fewer, so that a percent more is left to some of the wider ones.
+/// What is sharded less is updated by fewer, so that a percent more is left to some of the wider ones. One or two
+/// micro-batches may leave sums between copies in the open; without these no step is longer.
 TEST(KnownPhysics, HybridShardingIsNoSlowerThanFullShardingOnManyNodes) {
   Drawn drawn;
   int compared = 0;
@@ -94,11 +103,14 @@ TEST(KnownPhysics, HybridShardingIsNoSlowerThanFullShardingOnManyNodes) {
         drawn.one_of<std::string>({"pytorch-fsdp", "pytorch-fsdp-eager", "llm-foundry", "megatron-core"}), gpus,
         micro_batch, gpus * micro_batch * drawn.one_of<int>({1, 2, 4}), drawn.one_of<std::string>({"none", "full"}));
     const int copies = gpus / drawn.one_of<int>({8, 16, 32, 64});
-    const double full = step_of(line), hybrid = step_of(fmt::format("{} --dp-replicate {}", line, copies));
-    if (full <= 0 || hybrid <= 0) continue;
+    const double full = step_of(line);
+    const Json hybrid = report_of(fmt::format("{} --dp-replicate {}", line, copies));
+    if (full <= 0 || hybrid.is_null()) continue;
     ++compared;
-    // What is summed over the copies behind the last micro-batch is in the open.
-    EXPECT_LT(hybrid, 1.03 * full) << line << " in " << copies << " copies";
+    const double step = hybrid["step_time_s"];
+    EXPECT_LT(step - exposed_between_copies(hybrid), full) << line << " in " << copies << " copies";
+    if (line.find(fmt::format("--global-batch {} ", 4 * gpus * micro_batch)) != line.npos)
+      EXPECT_LT(step, 1.02 * full) << line << " in " << copies << " copies";
   }
 }
 
