@@ -1,5 +1,6 @@
 // Programs around Megatron-LM: its forks, FlagScale, Primus and ms-swift's `megatron`.
 #include <algorithm>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -33,11 +34,15 @@ Expected<std::int64_t> width_of_expert(DialectWords& words) {
 /// alibaba/Megatron-LLaMA: megatron/arguments.py, model/llama_model.py and optimizer/overlapped_dist_optimizer.py. Its
 /// optimizer in shards sums gradients and gathers weights beside the passes.
 void settle_megatron_llama(DialectWords& words) {
-  if (words.is_on("RMSNorm")) words.put("normalization", "RMSNorm", "RMSNorm");
-  if (words.is_on("causal_lm")) words.put("untie_embeddings_and_output_weights", "true", "causal_lm");
-  if (!words.is_on("overlapped_distributed_optimizer")) return;
-  for (const std::string_view part : {"use_distributed_optimizer", "overlap_grad_reduce", "overlap_param_gather"})
-    words.put(part, "true", "overlapped_distributed_optimizer");
+  const std::tuple<std::string_view, std::string_view, const char*> meant[] = {{"RMSNorm", "normalization", "RMSNorm"},
+      {"causal_lm", "untie_embeddings_and_output_weights", "true"},
+      {"overlapped_distributed_optimizer", "use_distributed_optimizer", "true"},
+      {"overlapped_distributed_optimizer", "overlap_grad_reduce", "true"},
+      {"overlapped_distributed_optimizer", "overlap_param_gather", "true"}};
+  for (const auto& [word, ours, value] : meant)
+    if (words.is_on(word)) words.put(ours, value, word);
+  for (const auto& [word, ours, value] : meant)
+    if (words.has(word)) words.drop(word);  // said by what they mean
 }
 
 /// --megatron_extra_kwargs '{"name": value}': arguments of Megatron-LM that the program has no names for.

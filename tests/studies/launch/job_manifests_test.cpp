@@ -189,7 +189,8 @@ TEST_F(JobManifests, TextsOfComposeAreOneCommand) {
                               "      torchrun --nproc_per_node 8 pretrain_gpt.py --bf16\n        " +
                               sizes + "\n        --tensor-model-parallel-size ${TP}\n";
   const Ran ran = scenario(compose);
-  EXPECT_THAT(ran.out, AllOf(HasSubstr("\"gpus\": 8"), HasSubstr("\"layers\": 24"), HasSubstr("\"tp\": 4"))) << ran.err;
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("\"gpus\": 8"), HasSubstr("\"layers\": 24"), HasSubstr("mesh tp:4 ")))
+      << ran.err;
   EXPECT_THAT(scenario("services:\n  train:\n    command: torchrun pretrain_gpt.py \\ --bf16\n").err,
       HasSubstr("a backslash before a blank"));
 }

@@ -95,7 +95,8 @@ TEST(LaunchFrameworks, DeepSpeedNeedsANetworkBeside) {
 TEST(LaunchFrameworks, TransformersFuseAttentionUnlessTold) {
   LaunchHints hints;
   hints.network = *choose_network("llama3-8b", "");
-  GivenValues told = {{"zero_optimization.stage", "3"}, {"per_device_train_batch_size", "2"}, {"bf16", "true"}};
+  GivenValues told = {{"zero_optimization.stage", "3"}, {"per_device_train_batch_size", "2"},
+      {"max_seq_length", "4096"}, {"bf16", "true"}};
   const auto stack = [&] {
     const auto reading = read_meaning(given_launch("trainer", told, 16), hints);
     return reading ? reading->request.stack->id : to_text(reading.error());
