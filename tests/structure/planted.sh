@@ -111,7 +111,8 @@ expect refuses unique_names.sh sim/a.h $'namespace stepcast {\nstruct Base { int
 
 # own_names NAMESPACE TEXT: a source with names of its own.
 own_names() { printf 'namespace stepcast::%s {\nnamespace {\n%s\n}  // namespace\n}\n' "$1" "$2"; }
-for text in $'struct Row {\n};' 'constexpr double climb = 1.2;' 'int twice(int n) { return 2 * n; }'; do
+for text in $'struct Row {\n};' 'constexpr double climb = 1.2;' \
+  'constexpr double fall = 0.5, climb = 1.2;' 'int twice(int n) { return 2 * n; }'; do
   expect accepts unique_names.sh sim/a.cpp "$(own_names sim::fast "$text")"
   expect refuses unique_names.sh sim/a.cpp "$(own_names sim "$text")"
 done

@@ -30,6 +30,15 @@ own=$(find model dataflow sim kernels calibrate studies -name '*.cpp' | sort | x
     found($0)
     next
   }
+  /^(static )?constexpr double [a-z_]+ = [0-9.e+-]+, / {  # several constants in one line
+    sub(/^(static )?constexpr double /, "")
+    sub(/;.*/, "")
+    for (part = split($0, parts, /, /); part > 0; --part) {
+      sub(/ = .*/, "", parts[part])
+      found(parts[part])
+    }
+    next
+  }
   /^(static )?(constexpr|const) [^(]*( = |\[\]| \{)/ {
     sub(/( = |\[| ?\{).*/, "")
     sub(/.*[ &*]/, "")

@@ -10,8 +10,6 @@
 namespace stepcast::calibrate {
 namespace {
 
-constexpr double a_millisecond = 1e-3;
-
 std::optional<CollectiveKind> kind_in(TableImport& rows, std::string_view column) {
   const auto kind = collective_kind_of(rows.text(column));
   if (!kind)
@@ -46,7 +44,7 @@ MeasurementContext vidur_context(std::string_view sku, std::int64_t ranks, std::
 void add_vidur_row(
     TableImport& rows, std::string_view bytes_column, std::string_view time_column, std::string_view sku) {
   const auto kind = kind_in(rows, "collective");
-  const auto time = rows.time(time_column, a_millisecond);
+  const auto time = rows.time(time_column, millisecond);
   if (!kind || !time) return;
   if (*kind == CollectiveKind::reduce_scatter || *kind == CollectiveKind::all_to_all)
     return rows.leave_out(fmt::format("rows of {}, whose size may be a part or the whole", to_text(*kind)));
@@ -63,7 +61,7 @@ void add_vidur_row(
 
 void read_aic_nccl(TableImport& rows) {
   const auto kind = kind_in(rows, "op_name");
-  const auto time = rows.time("latency", a_millisecond);
+  const auto time = rows.time("latency", millisecond);
   if (!kind || !time) return;
   const double element = element_bytes_of(rows.text("nccl_dtype"));
   if (element == 0)
@@ -78,7 +76,7 @@ void read_aic_nccl(TableImport& rows) {
 
 void read_nccl_perf(TableImport& rows) {
   const auto kind = kind_in(rows, "op");
-  const auto time = rows.time("latency_ms", a_millisecond);
+  const auto time = rows.time("latency_ms", millisecond);
   if (!kind || !time) return;
   MeasurementContext context = context_of_device(rows.text("device"));
   if (std::string gpu = split_collection(rows.text("system")).gpu; !gpu.empty()) context.gpu = std::move(gpu);

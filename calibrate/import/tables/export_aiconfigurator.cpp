@@ -13,8 +13,6 @@
 namespace stepcast::calibrate {
 namespace {
 
-constexpr double microsecond = 1e-6, millisecond = 1e-3;
-
 MeasurementContext aic_context(const TableImport& rows) {
   MeasurementContext context;
   context.launch_mode = "graph";

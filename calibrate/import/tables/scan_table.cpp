@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "calibrate/rows/device_name.h"
+#include "calibrate/import/tables/table_import.h"
 #include "model/base/json_reader.h"
 #include "model/base/text.h"
 
@@ -24,7 +25,6 @@ constexpr ScanColumns scan_columns[] = {
 };
 
 constexpr NumberRange counted{1, 1e9}, timed{1e-6, 1e6};
-constexpr double millisecond = 1e-3;
 
 Expected<const ScanColumns*> columns_of(const std::string& table, const std::string& where) {
   std::vector<std::string> names;

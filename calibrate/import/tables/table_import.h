@@ -15,6 +15,9 @@
 
 namespace stepcast::calibrate {
 
+/// Seconds in the units that tables give times in.
+inline constexpr double microsecond = 1e-6, millisecond = 1e-3;
+
 class TableImport {
  public:
   TableImport(const DelimitedTable& table, const ImportOptions& options);
