@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "studies/run/encoders.h"
+
 namespace stepcast::job {
 namespace {
 
@@ -10,6 +12,29 @@ namespace {
 struct RankState {
   double parameters = 0, optimizer_elements = 0, weight_bytes = 0, optimizer_bytes = 0;
 };
+
+/// Weights with a gradient, each once.
+double trained_parameters(const Scenario& scenario) {
+  const Plan& plan = scenario.plan;
+  BatchShape batch;
+  batch.positions = plan.sequence;
+  batch.lora_rank = plan.lora_rank;
+  batch.adapted = plan.adapted;
+  const Network network = build_network(scenario.network.row, batch, AttentionForm::fused);
+  std::vector<double> copies(network.tensors.size());
+  for (const Block& block : network.blocks)
+    for (const Operator& op : block.operators)
+      for (const Access& input : op.inputs) {
+        const auto tensor = static_cast<std::size_t>(input.tensor);
+        copies[tensor] =
+            std::max(copies[tensor], network.tensors[tensor].shared ? 1 : static_cast<double>(block.repeat));
+      }
+  double sum = 0;
+  for (std::size_t i = 0; i < copies.size(); ++i)
+    if (const Tensor& tensor = network.tensors[i]; tensor.role == TensorRole::weight && !tensor.frozen)
+      sum += copies[i] * network.elements(static_cast<int>(i));
+  return sum;
+}
 
 void add_block(RankState& sum, const ProgramBlock& block, double count) {
   sum.parameters += count * block.parameters;
@@ -34,7 +59,11 @@ CheckpointSize checkpoint_size(const Scenario& scenario, const Program& program)
   CheckpointSize size;
   size.weight = all.parameters > 0 ? all.weight_bytes / all.parameters : 0;
   size.optimizer = all.optimizer_elements > 0 ? all.optimizer_bytes / all.optimizer_elements : 0;
-  size.all = Bytes(static_cast<double>(parameter_count(scenario.network.row)) * (size.weight + size.optimizer));
+  size.adapters = scenario.plan.lora_rank > 0;
+  size.written = size.trained = static_cast<double>(parameter_count(scenario.network.row));
+  if (size.adapters || !run::frozen_parts(scenario.network.row).empty()) size.trained = trained_parameters(scenario);
+  if (size.adapters) size.written = size.trained;
+  size.all = Bytes(size.written * size.weight + size.trained * size.optimizer);
   double fullest = 0;
   for (const RankState& stage : stages) fullest = std::max(fullest, stage.parameters);
   const double ranks = static_cast<double>(program.ranks) / static_cast<double>(program.stages);

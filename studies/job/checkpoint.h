@@ -17,10 +17,14 @@ namespace stepcast::job {
 ///                       ZeRO (model_states and optim_states)
 ///   4 + 4 + 4 = 12      the sharded fp32 weights are the master copy: FSDP, MaxText
 /// BLOOM's model card has 2.3 TB "with optimizer states" for 176.2 B x 14 = 2.47e12 bytes = 2.24 TiB.
+/// Of parts that are not trained the weights alone are written; beside adapters they are not (huggingface/peft
+/// get_peft_model_state_dict, NVIDIA-NeMo/Megatron-Bridge peft/base.py: what has a gradient is saved).
 struct CheckpointSize {
   Bytes all;                         ///< in storage
   Bytes fullest_gpu;                 ///< that the ranks of the fullest stage write each, all of them taking part
   double weight = 0, optimizer = 0;  ///< bytes per parameter
+  double written = 0, trained = 0;   ///< parameters whose weights are written, and those that an optimizer has
+  bool adapters = false;             ///< of adapters alone
 };
 CheckpointSize checkpoint_size(const Scenario& scenario, const Program& program);
 

@@ -69,7 +69,8 @@ void write_checkpoint(JsonWriter& json, const JobForecast& job) {
       "write_s", job.settings.times.write, "read_s", job.settings.times.read, "copy_s", job.settings.times.copy,
       "blocking_s", saves.store, "settle_s", saves.settle, "interval_s",
       saves.interval * static_cast<double>(saves.per_stored));
-  json.fields("bytes_per_parameter", job.base.checkpoint.weight + job.base.checkpoint.optimizer, "storage_assumed",
+  json.fields("bytes_per_parameter", job.base.checkpoint.weight + job.base.checkpoint.optimizer, "parameters",
+      job.base.checkpoint.written, "trained_parameters", job.base.checkpoint.trained, "storage_assumed",
       job.settings.storage.assumed);
   if (saves.per_stored > 1) json.base_field("memory_interval_s", saves.interval);
   json.list("laws", job.laws, [&](const LawAnswer& law) {

@@ -72,11 +72,15 @@ std::string where_it_goes(const JobForecast& job) {
 
 std::string saves_text(const JobForecast& job) {
   const sim::LifeSettings& life = job.settings.life;
-  std::string text = fmt::format("  {} to storage ({:.3g} bytes per parameter), at most {} of a GPU: written in {}, "
-                                 "read in {}\n",
-      format_bytes_decimal(job.base.checkpoint.all), job.base.checkpoint.weight + job.base.checkpoint.optimizer,
-      format_bytes_decimal(job.base.checkpoint.fullest_gpu), duration_text(job.settings.times.write),
-      duration_text(job.settings.times.read));
+  const CheckpointSize& size = job.base.checkpoint;
+  std::string parts = fmt::format("{:.3g} bytes per parameter", size.weight + size.optimizer);
+  if (size.adapters) parts += " of the adapters, alone";
+  else if (size.trained < size.written)
+    parts = fmt::format("{:.3g} bytes per parameter and {:.3g} for each of {:.3g} billion that are trained",
+        size.weight, size.optimizer, size.trained / 1e9);
+  std::string text = fmt::format("  {} to storage ({}), at most {} of a GPU: written in {}, read in {}\n",
+      format_bytes_decimal(size.all), parts, format_bytes_decimal(job.base.checkpoint.fullest_gpu),
+      duration_text(job.settings.times.write), duration_text(job.settings.times.read));
   text += fmt::format("  every {}{}, {:.0f} steps; steps stand still for {}",
       duration_text(life.saves.interval * static_cast<double>(life.saves.per_stored)),
       job.settings.interval_asked ? " (asked for)" : "",

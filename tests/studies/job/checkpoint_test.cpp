@@ -1,6 +1,8 @@
 // Bytes of a checkpoint by the mapping: twelve plans against what the formats write.
 #include "studies/job/checkpoint.h"
 
+#include <stdexcept>
+
 #include <gtest/gtest.h>
 
 #include "studies/run/forecast.h"
@@ -54,6 +56,40 @@ TEST(Checkpoint, TwelvePlansWeighWhatTheirFormatsWrite) {
     EXPECT_GE(size.fullest_gpu.value() * static_cast<double>(scenario->plan.gpus), size.all.value() * (1 - 1e-9));
     EXPECT_LT(size.fullest_gpu.value() * static_cast<double>(scenario->plan.gpus), size.all.value() * 1.6);
   }
+}
+
+CheckpointSize size_of(const char* network, const std::vector<std::pair<const char*, const char*>>& said) {
+  run::Request request;
+  request.network = *run::choose_network(network, "network");
+  request.machine = *run::choose_machine("dgx-h100", "machine");
+  request.stack = *run::choose_stack("megatron-core", "stack");
+  for (const auto& [key, value] : said) EXPECT_TRUE(request.say(key, value, key)) << key;
+  const auto scenario = run::complete(request);
+  if (!scenario) throw std::runtime_error(to_text(scenario.error()));
+  return checkpoint_size(*scenario, run::predict(*scenario)->program);
+}
+
+TEST(Checkpoint, OfAdaptersHoldsThemAlone) {
+  const CheckpointSize size = size_of("llama3-8b", {{"gpus", "8"}, {"lora", "16"}});
+  // Llama 3 8B: 4096 wide, 1024 of keys and of values, 14336 inside the MLP, 32 layers. q and out 2 x 8192, k and v 2 x
+  // 5120, gate, up and down 3 x 18432 elements of each rank.
+  const double adapters = 32 * 16 * (2 * 8192.0 + 2 * 5120.0 + 3 * 18432.0);
+  EXPECT_DOUBLE_EQ(size.trained, adapters);
+  EXPECT_NEAR(size.all.value() / (14 * adapters), 1, 1e-9);
+  const CheckpointSize some = size_of("llama3-8b", {{"gpus", "8"}, {"lora", "16"}, {"lora_on", "q,v"}});
+  EXPECT_DOUBLE_EQ(some.trained, 32 * 16 * (8192.0 + 5120.0));
+}
+
+TEST(Checkpoint, OfFrozenPartsHoldsTheirWeightsAlone) {
+  const std::vector<std::pair<const char*, const char*>> run{{"gpus", "8"}, {"images", "1"}, {"encoder_seq", "1024"}};
+  auto frozen = run;
+  frozen.emplace_back("freeze", "encoder,projector");
+  const CheckpointSize all = size_of("qwen2.5-vl-7b", run), some = size_of("qwen2.5-vl-7b", frozen);
+  const NetworkSpec network = run::choose_network("qwen2.5-vl-7b", "network")->row;
+  EXPECT_DOUBLE_EQ(all.trained, all.written);
+  EXPECT_DOUBLE_EQ(some.written, all.written);
+  EXPECT_NEAR((all.trained - some.trained) / static_cast<double>(encoder_parameter_count(network)), 1, 1e-9);
+  EXPECT_NEAR((all.all - some.all).value() / (12 * static_cast<double>(encoder_parameter_count(network))), 1, 1e-6);
 }
 
 TEST(Checkpoint, BloomsIsWhatItsCardSays) {
