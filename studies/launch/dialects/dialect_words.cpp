@@ -129,9 +129,13 @@ Expected<void> DialectWords::put_number_type(const GivenArgument* given) {
   return {};
 }
 
-void DialectWords::note_samples(std::string_view name, bool full) {
-  if (!full)
-    note(fmt::format("samples are not packed: those shorter than {} make shorter batches than are forecast", name));
+void DialectWords::ask_samples(std::string_view name, bool full) {
+  const GivenArgument* given = last(name);
+  if (full || given == nullptr || launch.told.contains(FieldId::sequence)) return;
+  launch.unfollowed.push_back(
+      fmt::format("{} {:.40}: samples are not packed, so that sequences are as long as those of the data, and this "
+                  "bounds them: --seq N beside the launch, the length that a batch is filled up to",
+          place_of(launch, *given), given->value));
 }
 
 }  // namespace stepcast::launch

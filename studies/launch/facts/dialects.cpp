@@ -55,7 +55,8 @@ constexpr Dialect dialect_rows[] = {
                                          "tuner_type micro_batch_size|train_type micro_batch_size|"
                                          "tuner_type expert_model_parallel_size|train_type expert_model_parallel_size|"
                                          "tuner_type pipeline_model_parallel_size|train_type pipeline_model_parallel_size"},
-    {"ms-swift", "ms-swift", "tuner_type|rlhf_type|train_type per_device_train_batch_size|sft_type max_length"},
+    {"ms-swift", "ms-swift", "tuner_type|rlhf_type|train_type per_device_train_batch_size|sft_type max_length|"
+                             "sft_type model_type|sft_type model_id_or_path"},
     // pytorch/torchtune, recipes/configs
     {"torchtune", "torchtune", "model._component_ batch_size|model._component_ optimizer._component_"},
     // Lightning-AI/litgpt, config_hub; LightningCLI's own files name classes
