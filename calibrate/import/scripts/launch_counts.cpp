@@ -60,17 +60,16 @@ void LaunchReader::take_starts() {
   out_.ranks = out_.gpus_per_node = out_.nodes = 0;
   if (by_environment_) take_environment();
   const auto leave_open = [&](std::string what) {
-    out_.ranks = LaunchLine::unknown_count;
+    out_.nodes = out_.gpus_per_node = LaunchLine::unknown_count;
     out_.unknown.insert(out_.unknown.begin(), std::move(what));
   };
-  if (out_.nodes == 0 && (nodes < 0 || nodes > 1)) {
-    out_.nodes = LaunchLine::unknown_count;
-    leave_open(fmt::format("{}, which {} takes for 1 while the job has several nodes",
-        by_environment_ ? "NNODES" : "the number of machines", last_of_path(out_.program)));
-  } else if (outer && (tasks < 0 || tasks > std::max<std::int64_t>(1, nodes))) {
-    leave_open(fmt::format("how many of the {} tasks of {} share a node: each starts ranks for all GPUs that it sees",
-        tasks > 0 ? fmt::format("{}", tasks) : "untold", launcher_));
-  }
+  if (out_.nodes == 0 && (nodes < 0 || nodes > 1))
+    return leave_open(fmt::format("{}, which {} takes for 1 while the job has several nodes",
+        by_environment_ ? "NNODES" : "the number of machines", out_.program));
+  if (outer && (tasks < 0 || tasks > std::max<std::int64_t>(1, nodes)))
+    return leave_open(fmt::format(
+        "the GPUs that each task of {} sees: {} tasks a node start {} each, which starts a rank for each GPU",
+        launcher_, tasks > 0 ? "several" : "untold", out_.program));
   if (out_.gpus_per_node == 0) take_visible();
   if (out_.gpus_per_node == 0 && each_device_) out_.gpus_per_node = out_.node_gpus;
 }

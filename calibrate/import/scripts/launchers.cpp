@@ -22,7 +22,7 @@ struct CommandProgram {
 };
 constexpr CommandProgram programs[] = {{"swift", true, false}, {"megatron", true, false}, {"trl", false, true},
     {"axolotl", false, true}, {"llamafactory-cli", true, true}, {"lmf", true, true}, {"llamafactory.cli", true, true},
-    {"litgpt", false, false}};
+    {"litgpt", false, false}, {"oumi", false, false}, {"automodel", false, false}};
 
 const CommandProgram* find_command_program(std::string_view word) {
   const auto row = std::ranges::find(programs, last_of_path(word), &CommandProgram::name);

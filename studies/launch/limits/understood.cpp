@@ -186,6 +186,9 @@ Expected<std::vector<std::string>> understood(const Launch& launch, bool lenient
     return fail(launch.where, fmt::format("what is trained is not forecast: {}", fmt::join(refused, "; ")),
         "without such arguments it is the forecast of another run");
   if (std::string doubt = program_doubt(launch); !doubt.empty()) doubts.push_back(std::move(doubt));
+  if (!launch.lost.empty())
+    doubts.push_back(fmt::format(
+        "{:.80} is not there, and it has arguments of the launch: --files-from FOLDER that has it", launch.lost));
   doubts.insert(doubts.end(), launch.unfollowed.begin(), launch.unfollowed.end());
   const std::vector<std::string> offloaded = offloaded_arguments(launch);
   doubts.insert(doubts.end(), offloaded.begin(), offloaded.end());

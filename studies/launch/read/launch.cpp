@@ -126,15 +126,29 @@ bool is_of_megatron(std::string_view id) {
   return (id.starts_with("megatron") && id != "megatron-swift") || id == "nemo";
 }
 
+constexpr std::string_view how_to_find = "the file beside the launch, or --files-from FOLDER that has it";
+
+/// What a dialect lacks may stand in a file that is not there.
+Expected<void> settle_with_files(Launch& launch) {
+  const auto settled = settle_dialect(launch);
+  if (settled && !(launch.arguments.empty() && !launch.lost.empty())) return {};
+  if (launch.lost.empty()) return settled;
+  return fail(launch.where,
+      fmt::format("{:.80} is not there, and it has arguments of the launch{}", launch.lost,
+          settled ? "" : fmt::format("; without it: {}", settled.error().what)),
+      std::string(how_to_find));
+}
+
 /// Is it known whose launch it is?
 Expected<void> check_framework(const Launch& launch) {
   if (launch.framework != nullptr) return {};
   if (!launch.unread.empty())
     return fail(launch.where,
-        fmt::format("{:.80} is not there, and without it neither the program nor the arguments tell which framework the "
-                    "launch is of",
+        fmt::format(
+            "{:.80} is not there, and without it neither the program nor the arguments tell which framework the "
+            "launch is of",
             launch.unread.front()),
-        "the file beside the launch, or --files-from FOLDER that has it");
+        std::string(how_to_find));
   return fail(launch.where, "neither its program nor its arguments tell which framework it is of",
       fmt::format("the flag of its framework in place of --launch: {}", fmt::join(framework_flags(), ", ")));
 }
@@ -192,13 +206,14 @@ Expected<Launch> finish_launch(
     Launch launch, const LaunchLine* line, const LaunchSource& source, const LaunchFolders& folders) {
   launch.release = source.release;
   launch.told = source.told;
-  TRY(check_dialect(launch, line != nullptr));
+  const std::string* program = line != nullptr ? &line->program : nullptr;
+  TRY(check_dialect(launch, program));
   const std::string_view usual = source.flag != nullptr ? source.flag->usual : "megatron-lm";
   const Framework* shown = framework_of(launch, line, usual);
   launch.framework = shown != nullptr ? shown : find_framework("megatron-lm");  // until its files show another
   add_words(launch, source);  // in front of the files: references in those take them
   TRY(add_named_files(launch, line, folders));
-  TRY(check_dialect(launch, line != nullptr));
+  TRY(check_dialect(launch, program));
   if (line != nullptr && line->wrapped) drop_counts_of_wrapped(launch);
   // A file may show whose launch it is.
   launch.framework = framework_of(launch, line, shown != nullptr ? shown->id : usual);
@@ -211,7 +226,7 @@ Expected<Launch> finish_launch(
   put_defined(launch, source);
   if (launch.framework->id == "primus") put_primus_defaults(launch, source);
   split_flags(launch);
-  TRY(settle_dialect(launch));
+  TRY(settle_with_files(launch));
   TRY(check_release(launch, source));
   TRY(check_names(launch));
   return launch;

@@ -157,10 +157,7 @@ Expected<void> take_beside(Launch& launch, const std::string& path, const std::s
 void note_missing(Launch& launch, const LaunchLine* line, const NamedFile& file) {
   const std::string& name = file.name;
   launch.unread.push_back(name);
-  if (file.arguments)
-    return launch.unfollowed.push_back(
-        fmt::format("{}: {:.80} is not there, and it has arguments of the launch: --files-from FOLDER that has it",
-            launch.where, name));
+  if (file.arguments) return void(launch.lost = name);
   if (line == nullptr || line->launcher != "accelerate" || launch.told.contains(FieldId::zero)) return;
   for (const char* told : {"use_deepspeed", "use_fsdp", "use_megatron_lm", "zero_stage", "deepspeed_config_file"})
     if (last_value(line->launcher_given, told) != nullptr) return;

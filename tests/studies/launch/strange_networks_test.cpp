@@ -132,7 +132,7 @@ TEST_F(StrangeNetworks, AnUnusedWidthMakesNoOtherNetwork) {
 TEST_F(StrangeNetworks, ProgramsOfOthersAreCalledByTheirNames) {
   const std::string core = "#!/bin/bash\npython src/train/OLMo-sft.py train run cluster --trainer.max_duration.value=2 "
                            "--train_module.optim.lr=8e-5 --seq_len=32768 --num_nodes=8\n";
-  EXPECT_THAT(predict("--trainer", core).err, HasSubstr("a configuration of OLMo-core"));
+  EXPECT_THAT(predict("--trainer", core).err, HasSubstr("a launch of OLMo-core"));
   const std::string rl = "defaults: ../sft.yaml\nsft:\n  max_num_steps: 250\npolicy:\n  model_name: "
                          "meta-llama/Llama-3.1-8B\n  train_micro_batch_size: 2\ncluster:\n  num_nodes: 1\n";
   EXPECT_THAT(of_file("--nemo", "run.yaml", rl).err, HasSubstr("a configuration of NeMo RL"));

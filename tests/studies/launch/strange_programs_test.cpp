@@ -66,7 +66,7 @@ TEST_F(StrangersLaunch, ProgramsThatAreNotReadAreNamed) {
       {two_nodes + " --base-model llama --use-la-module --la-module gla", "Linear-MoE"}};
   for (const auto& [launch, name] : launches)
     EXPECT_THAT(predict("--launch", launch + "\n").err,
-        HasSubstr(fmt::format("a configuration of {}, which is recognised and not read", name)));
+        HasSubstr(fmt::format("a launch of {}, which is recognised and not read", name)));
   const std::string oumi = write("oumi.yaml", "model:\n  model_name: meta-llama/Llama-3.1-8B\n"
                                               "training:\n  trainer_type: TRL_SFT\n  per_device_train_batch_size: 2\n");
   EXPECT_THAT(run_line("predict --launch " + oumi).err, HasSubstr("a configuration of oumi"));
