@@ -130,6 +130,29 @@ TEST(NamedCommands, AxolotlsFilesOfDeepSpeedSayWhatLiesInHostMemory) {
   EXPECT_EQ(kept("zero2.json"), std::pair(true, false));
 }
 
+/// NVIDIA-NeMo/Nemotron: src/nemotron/recipes. What the function of a recipe sets is in Python: it is asked for.
+TEST(NamedCommands, RecipesThatATargetCallsAreRecipes) {
+  const std::string run = "recipe:\n  _target_: megatron.bridge.recipes.qwen.qwen3.qwen3_8b_pretrain_config\n"
+                          "  per_split_data_args_path: blend.json\ntrain:\n  global_batch_size: 32\n";
+  const std::string open = meaning_of(run);
+  EXPECT_THAT(open, AllOf(HasSubstr("the recipe qwen3_8b_pretrain_config has settings of its own"),
+                        HasSubstr("does not tell tensor_model_parallel_size"), HasSubstr("--tp N")));
+  EXPECT_THAT(open, Not(HasSubstr("global_batch_size"))) << "which it does";
+  const std::string told = run + "  micro_batch_size: 1\nmodel:\n  tensor_model_parallel_size: 2\n"
+                                 "  pipeline_model_parallel_size: 1\n  context_parallel_size: 1\n  seq_length: 4096\n";
+  EXPECT_THAT(
+      meaning_of(told), AllOf(HasSubstr("megatron-bridge qwen3-8b "), HasSubstr("tp=2"), HasSubstr("sequence=4096")));
+  std::string tuned = told;
+  tuned.replace(tuned.find("pretrain"), 8, "finetune");
+  EXPECT_THAT(meaning_of(tuned), HasSubstr("may tune adapters"));
+  tuned.insert(tuned.find("train:"), "  peft: null\n");
+  EXPECT_THAT(meaning_of(tuned), AllOf(HasSubstr("megatron-bridge qwen3-8b "), HasSubstr("tp=2"))) << "all weights";
+  std::string called = told;
+  called.erase(called.find("  context_parallel_size: 1\n"), 27);
+  called.insert(called.find("train:"), "  context_parallelism: 2\n");
+  EXPECT_THAT(meaning_of(called), HasSubstr("cp=2"));
+}
+
 /// A command is no configuration, and its program alone may tell whose it is.
 TEST_F(StrangersLaunch, CommandsOfOthersAreCalledLaunches) {
   const std::pair<const char*, const char*> launches[] = {{"oumi train -c a.yaml", "oumi"},
