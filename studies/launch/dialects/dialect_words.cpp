@@ -131,11 +131,7 @@ Expected<void> DialectWords::put_number_type(const GivenArgument* given) {
 
 void DialectWords::ask_samples(std::string_view name, bool full) {
   const GivenArgument* given = last(name);
-  if (full || given == nullptr || launch.told.contains(FieldId::sequence)) return;
-  launch.unfollowed.push_back(
-      fmt::format("{} {:.40}: samples are not packed, so that sequences are as long as those of the data, and this "
-                  "bounds them: --seq N beside the launch, the length that a batch is filled up to",
-          place_of(launch, *given), given->value));
+  if (!full && given != nullptr) launch.bound = fmt::format("{} {:.40}", place_of(launch, *given), given->value);
 }
 
 }  // namespace stepcast::launch

@@ -253,8 +253,22 @@ void take_changes(Launch& launch, const std::vector<PythonStatement>& statements
   }
 }
 
+/// What a call hands to each parameter; nothing where stars or names that the function does not have stand in it.
+std::optional<PythonNames> handed_values(const std::vector<PythonParameter>& parameters, const PythonValue& call) {
+  PythonNames handed;
+  std::size_t place = 0;
+  for (const auto& [key, value] : call.keywords) {
+    if (key.empty() && (place >= parameters.size() || value.text.starts_with('*'))) return std::nullopt;
+    const std::string name = key.empty() ? parameters[place++].name : key;
+    if (name.starts_with('*') || std::ranges::find(parameters, name, &PythonParameter::name) == parameters.end())
+      return std::nullopt;
+    handed[name] = value;
+  }
+  return handed;
+}
+
 /// "(4, gpus=8)" where all calls of the function outside its own body hand it that, "()" where there is none; nothing
-/// where two differ.
+/// where two differ, or where it has no such parameters.
 std::optional<std::string> only_call(
     const std::vector<PythonStatement>& statements, const Body& body, std::string_view function) {
   std::optional<std::string> only;
@@ -265,7 +279,10 @@ std::optional<std::string> only_call(
       only = call.brackets;
     }
   }
-  return only ? only : "()";
+  if (!only) return "()";
+  const PythonStatement& definition = statements[body.begin - 1];
+  const PythonValue call = python_value(std::string(function) + *only, definition.line, {});
+  return handed_values(python_parameters(definition.text), call) ? only : std::nullopt;
 }
 
 /// What is done with the recipe where the function that gives it is called.
@@ -300,20 +317,6 @@ void take_callers(
       leave_unfollowed(launch, statement.line,
           fmt::format("'{:.80}': the recipe is taken again, and which one is run is not read", statement.text));
   }
-}
-
-/// What a call hands to each parameter; nothing where stars or names that the function does not have stand in it.
-std::optional<PythonNames> handed_values(const std::vector<PythonParameter>& parameters, const PythonValue& call) {
-  PythonNames handed;
-  std::size_t place = 0;
-  for (const auto& [key, value] : call.keywords) {
-    if (key.empty() && (place >= parameters.size() || value.text.starts_with('*'))) return std::nullopt;
-    const std::string name = key.empty() ? parameters[place++].name : key;
-    if (name.starts_with('*') || std::ranges::find(parameters, name, &PythonParameter::name) == parameters.end())
-      return std::nullopt;
-    handed[name] = value;
-  }
-  return handed;
 }
 
 /// Parameters of the function that takes the recipe: as its calls hand them, which must all be the same, else as the

@@ -117,7 +117,8 @@ Expected<void> settle_nemo(DialectWords& words) {
         fmt::format("{} N; or -- {}=N at the end of the command", fmt::join(flags, " N "), fmt::join(untold, "=N ")));
   const bool ranked = words.launch.told.contains(FieldId::lora) || answers_one(words.launch, Asked::lora_rank);
   const bool whole = leaves_out_adapters(words.launch);
-  if (tunes_adapters(recipe->value, words.launch.program) && !ranked && !whole)
+  const bool tunes = tunes_adapters(recipe->value, words.launch.program) || words.has("recipe.peft");
+  if (tunes && !ranked && !whole)
     return fail(place_of(words.launch, *recipe),
         fmt::format("the recipe {:.60} may tune adapters, whose rank the launch does not tell", recipe->value),
         "--lora N; or -- peft.dim=N at the end of the command");

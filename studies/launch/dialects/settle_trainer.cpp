@@ -195,6 +195,7 @@ Expected<void> settle_program(DialectWords& words) {
   if (chat && words.value("dtype") == "bf16") words.put("bf16", "true", "zero_stage");
   TRY(order_fsdp(words));
   if (!chat) take_loaded_type(words);
+  // DeepSpeed-Chat's training/utils/data/data_utils.py fills samples up to the maximum
   for (const std::string_view name : {"max_seq_length", "max_seq_len", "model_max_length", "max_length", "cutoff_len"})
     if (words.has(name)) words.ask_samples(name, chat || words.is_on("packing") || words.is_on("pad_to_max_length"));
   return {};
@@ -323,7 +324,8 @@ Expected<void> settle_verl(DialectWords& words) {
       {"data.max_length", "1024"}, {"model.enable_gradient_checkpointing", "true"}});
   TRY(const std::int64_t rank, words.count("model.lora_rank"));
   if (rank == 0) words.drop("model.lora_rank");
-  words.ask_samples("data.max_length", false);
+  // verl/utils/dataset/sft_dataset.py fills each sample up to the maximum
+  words.ask_samples("data.max_length", !words.is_on("use_remove_padding"));
   return {};
 }
 

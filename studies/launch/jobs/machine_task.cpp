@@ -99,7 +99,7 @@ std::string script_of(const YamlNode& commands, const std::string& exports) {
   std::string script;
   int line = 1;
   const auto add = [&](const YamlNode& command) {
-    const int begin = command.position.line + (!command.quoted && contains(command.text, '\n') ? 1 : 0);
+    const int begin = command.position.line + (contains(command.text, '\n') ? 1 : 0);
     for (; line < begin; ++line) script += '\n';
     if (script.find_first_not_of('\n') == script.npos) script += exports;
     script += command.text;

@@ -200,10 +200,11 @@ TEST_F(StrangeNetworks, TorchtitansOptimizerIsKnownByItsMaker) {
 
 /// A file of FSDP says what is in shards; ms-swift shards all where it does not.
 TEST_F(StrangersLaunch, FilesOfFsdpSayWhatIsInShards) {
-  const std::string swift = "NPROC_PER_NODE=8 swift sft --model Qwen/Qwen2.5-7B-Instruct --tuner_type full "
-                            "--torch_dtype bfloat16 --per_device_train_batch_size 1 --max_length 2048 --fsdp ";
+  const std::string swift =
+      "NPROC_PER_NODE=8 swift sft --model Qwen/Qwen2.5-7B-Instruct --tuner_type full "
+      "--torch_dtype bfloat16 --per_device_train_batch_size 1 --packing true --max_length 2048 --fsdp ";
   const std::string trainer = "torchrun --nproc_per_node 8 sft.py --model_name_or_path Qwen/Qwen2.5-7B --bf16 "
-                              "--per_device_train_batch_size 1 --max_length 2048 --fsdp ";
+                              "--per_device_train_batch_size 1 --gradient_checkpointing true --max_length 2048 --fsdp ";
   write("none.json", R"({"fsdp_config": {"fsdp_version": 2}})");
   write("kind.yaml", "fsdp: shard_grad_op auto_wrap\nfsdp_config:\n  fsdp_version: 2\n");
   EXPECT_EQ(predict("--ms-swift", swift + "kind.yaml\n").code, 0);
