@@ -14,15 +14,16 @@
 #include "calibrate/import/config/python_lists.h"
 #include "calibrate/import/config/python_text.h"
 #include "model/base/text.h"
-#include "studies/launch/dialects/python_calls.h"
+#include "calibrate/import/config/python_calls.h"
 #include "studies/launch/dialects/python_recipes.h"
 
 namespace stepcast::launch {
 namespace {
 
-using calibrate::is_list, calibrate::is_python_letter, calibrate::may_change_list, calibrate::may_set_name,
-    calibrate::mentions_name, calibrate::python_parameters, calibrate::python_statements, calibrate::python_value,
-    calibrate::PythonParameter, calibrate::PythonNames, calibrate::PythonStatement, calibrate::PythonValue;
+using calibrate::calls_in, calibrate::FoundCall, calibrate::without_calls, calibrate::is_list,
+    calibrate::is_python_letter, calibrate::may_change_list, calibrate::may_set_name, calibrate::mentions_name,
+    calibrate::python_parameters, calibrate::python_statements, calibrate::python_value, calibrate::PythonParameter,
+    calibrate::PythonNames, calibrate::PythonStatement, calibrate::PythonValue;
 
 /// "recipe" of "recipe = llm.llama3_8b.pretrain_recipe(...)", and the call; "" where it is given back at once.
 struct TakenRecipe {

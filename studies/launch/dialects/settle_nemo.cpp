@@ -81,8 +81,9 @@ void put_recipe(DialectWords& words, const NemoRecipe& row) {
 
 }  // namespace
 
-/// NVIDIA-NeMo/Nemotron: src/nemotron/recipes; "recipe._target_: megatron.bridge.recipes.llama.llama3_8b_pretrain_config"
-/// calls a function, with what else stands in that section: a recipe by the last part of its name.
+/// NVIDIA-NeMo/Nemotron: src/nemotron/recipes; "recipe._target_:
+/// megatron.bridge.recipes.llama.llama3_8b_pretrain_config" calls a function, with what else stands in that section: a
+/// recipe by the last part of its name.
 void name_called_recipe(DialectWords& words) {
   const GivenArgument* target = words.last("recipe._target_");
   if (target == nullptr) return;

@@ -17,7 +17,7 @@
 #include "studies/launch/jobs/compose_text.h"
 #include "studies/launch/jobs/job_manifest.h"
 #include "studies/launch/jobs/machine_task.h"
-#include "studies/launch/dialects/command_words.h"
+#include "studies/launch/read/command_words.h"
 #include "studies/launch/dialects/megatron_case.h"
 #include "studies/launch/dialects/mosaic_job.h"
 #include "studies/launch/dialects/primus_torchtitan.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace stepcast::launch {
+namespace stepcast::calibrate {
 
 /// "(4, gpus=8)" of each "configure(4, gpus=8)" in a text, with its place.
 struct FoundCall {
@@ -18,4 +18,4 @@ std::vector<FoundCall> calls_in(std::string_view text, std::string_view function
 /// "run.run(configure)" of "run.run(configure(4))", where that is how it is called.
 std::string without_calls(std::string text, const std::string& function, const std::string& brackets);
 
-}  // namespace stepcast::launch
+}  // namespace stepcast::calibrate

@@ -1,4 +1,4 @@
-#include "studies/launch/dialects/command_words.h"
+#include "studies/launch/read/command_words.h"
 
 #include <algorithm>
 #include <string_view>

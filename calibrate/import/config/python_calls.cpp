@@ -1,11 +1,9 @@
-#include "studies/launch/dialects/python_calls.h"
+#include "calibrate/import/config/python_calls.h"
 
 #include "calibrate/import/config/python_text.h"
 
-namespace stepcast::launch {
+namespace stepcast::calibrate {
 namespace {
-
-using calibrate::is_python_letter;
 
 /// Where the bracket at `open` closes; npos where it does not.
 std::size_t closing_bracket(std::string_view text, std::size_t open) {
@@ -49,4 +47,4 @@ std::string without_calls(std::string text, const std::string& function, const s
   return text;
 }
 
-}  // namespace stepcast::launch
+}  // namespace stepcast::calibrate
