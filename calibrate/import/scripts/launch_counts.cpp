@@ -6,6 +6,7 @@
 
 #include "calibrate/import/scripts/launch_reader.h"
 #include "calibrate/import/scripts/launch_words.h"
+#include "calibrate/import/tables/plain_words.h"
 
 namespace stepcast::calibrate {
 namespace {
@@ -15,6 +16,13 @@ std::string kind_of_gpus(std::string_view value) {
   if (value.starts_with("gpu:")) value.remove_prefix(4);
   const std::size_t colon = value.find(':');
   return colon == value.npos || launch_count(value.substr(0, colon)) > 0 ? "" : std::string(value.substr(0, colon));
+}
+
+/// Of torchrun's MINIMUM:MAXIMUM, where both are the same.
+std::int64_t nodes_of_range(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  if (colon == text.npos) return launch_count(text);
+  return text.substr(0, colon) == text.substr(colon + 1) ? launch_count(text.substr(0, colon)) : 0;
 }
 
 }  // namespace
@@ -35,6 +43,47 @@ bool LaunchReader::take_included(std::string_view text) {
   return true;
 }
 
+bool LaunchReader::starts_its_ranks() const {
+  const auto says = [&](const char* name) { return out_.environment.contains(name) || out_.exported.contains(name); };
+  return each_device_ || (by_environment_ && (says("NPROC_PER_NODE") || says("NNODES")));
+}
+
+/// What starts its ranks itself is started once a node: an outer launcher's tasks are such starts. LLaMA-Factory's
+/// launcher.py and ms-swift's cli/main.py have NNODES 1 unless told.
+void LaunchReader::take_starts() {
+  const bool outer = find_launch_option(launcher_, "") != nullptr;
+  std::int64_t nodes = out_.nodes, of_node = out_.gpus_per_node, tasks = out_.ranks;
+  if (outer && nodes == 0 && tasks > 0)
+    nodes = of_node > 0 ? tasks / of_node : tasks == 1 ? 1 : LaunchLine::unknown_count;
+  if (outer && tasks == 0)
+    tasks = of_node < 0 || nodes < 0 ? of_node : std::max<std::int64_t>(1, of_node) * std::max<std::int64_t>(1, nodes);
+  out_.ranks = out_.gpus_per_node = out_.nodes = 0;
+  if (by_environment_) take_environment();
+  const auto leave_open = [&](std::string what) {
+    out_.nodes = out_.gpus_per_node = LaunchLine::unknown_count;
+    out_.unknown.insert(out_.unknown.begin(), std::move(what));
+  };
+  if (out_.nodes == 0 && (nodes < 0 || nodes > 1))
+    return leave_open(fmt::format("{}, which {} takes for 1 while the job has several nodes",
+        by_environment_ ? "NNODES" : "the number of machines", out_.program));
+  if (outer && (tasks < 0 || tasks > std::max<std::int64_t>(1, nodes)))
+    return leave_open(fmt::format(
+        "the GPUs that each task of {} sees: {} tasks a node start {} each, which starts a rank for each GPU",
+        launcher_, tasks > 0 ? "several" : "untold", out_.program));
+  if (out_.gpus_per_node == 0) take_visible();
+  if (out_.gpus_per_node == 0 && each_device_) out_.gpus_per_node = out_.node_gpus;
+}
+
+/// GPUs of a node that Slurm's job asks for: "8", "h100:8", "gpu:8", "gpu:h100:8".
+void LaunchReader::take_node_gpus(const GivenArgument& given) {
+  std::string_view text = given.value;
+  if (given.name == "gres" && !text.starts_with("gpu")) return;
+  if (given.name != "gres" && given.name != "gpus_per_node") return;
+  text = text.substr(0, text.find(','));
+  const std::size_t colon = text.rfind(':');
+  out_.node_gpus = text == "gpu" ? 1 : launch_count(colon == text.npos ? text : text.substr(colon + 1));
+}
+
 /// Of programs that start their ranks themselves, as many as these say.
 void LaunchReader::take_environment() {
   const std::pair<const char*, std::int64_t LaunchLine::*> counts[] = {
@@ -51,7 +100,7 @@ void LaunchReader::take_environment() {
 
 /// Without a launcher: the GPUs that it sees, where it starts a rank for each or sees one.
 void LaunchReader::take_visible() {
-  const bool alone = launcher_.empty() || launcher_ == "python" || launcher_ == "python3";
+  const bool alone = each_device_ || launcher_.empty() || launcher_ == "python" || launcher_ == "python3";
   for (const ArgumentMap* names : {&out_.environment, &out_.exported}) {
     const auto found = names->find("CUDA_VISIBLE_DEVICES");
     if (!alone || found == names->end()) continue;
@@ -69,7 +118,7 @@ void LaunchReader::add_batch(const ShellCommand& command, LaunchLine& batch) {
   LaunchReader reader(command);
   reader.launcher_ = "srun";
   for (reader.at_ = 1; reader.at_ < command.words.size();) reader.launcher_option();
-  for (const auto field : {&LaunchLine::nodes, &LaunchLine::ranks, &LaunchLine::gpus_per_node})
+  for (const auto field : {&LaunchLine::nodes, &LaunchLine::ranks, &LaunchLine::gpus_per_node, &LaunchLine::node_gpus})
     if (reader.out_.*field != 0) batch.*field = reader.out_.*field;
   for (const GivenArgument& given : reader.out_.launcher_given)
     if (given.name == "gres" || given.name == "gpus_per_node" || given.name == "gpus" || given.name == "G")
@@ -77,7 +126,7 @@ void LaunchReader::add_batch(const ShellCommand& command, LaunchLine& batch) {
 }
 
 void LaunchReader::take_count(const LaunchOption& option, const GivenArgument& given) {
-  out_.*option.field = launch_count(given.value);
+  out_.*option.field = option.name == "nnodes" ? nodes_of_range(given.value) : launch_count(given.value);
   if (out_.*option.field > 0) return;
   out_.*option.field = LaunchLine::unknown_count;
   out_.unknown.push_back(given.name + "=" + given.value);

@@ -52,6 +52,7 @@ struct LaunchLine {
   std::map<std::string, std::size_t> unclosed;       ///< variables it uses whose quotes do not close: the line
   static constexpr std::int64_t unknown_count = -1;  ///< said by a value that the text does not set
   std::int64_t gpus_per_node = 0, nodes = 0, ranks = 0;  ///< as the launcher is told; 0 = not said
+  std::int64_t node_gpus = 0;                            ///< GPUs of a node that the job asks for, whoever starts ranks
   std::vector<std::string> unknown;  ///< "data_path=$1": values that the text does not set; not in `arguments`
 
   /// Of the whole job; 0 = not said or unknown. One node where only GPUs of a node are said.

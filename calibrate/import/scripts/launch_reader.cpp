@@ -27,8 +27,9 @@ std::optional<LaunchLine> LaunchReader::read(const LaunchLine& batch) {
   for (const ArgumentMap* names : {&out_.environment, &out_.exported})
     if (const auto gpus = names->find("NGPU"); !sized && out_.gpus_per_node == 0 && gpus != names->end())
       out_.gpus_per_node = launch_count(gpus->second);
-  if (!sized && by_environment_) take_environment();
-  if (!sized && out_.nodes == 0 && out_.gpus_per_node == 0 && out_.ranks == 0) take_visible();
+  if (out_.node_gpus == 0) out_.node_gpus = batch.node_gpus;
+  if (starts_its_ranks()) take_starts();
+  else if (!sized && out_.nodes == 0 && out_.gpus_per_node == 0 && out_.ranks == 0) take_visible();
   if (out_.wrapped) {
     out_.ranks = LaunchLine::unknown_count;
     out_.unknown.push_back(wrapper_ + ", which may start it on several nodes");
@@ -42,6 +43,11 @@ bool LaunchReader::to_program() {
     const bool module = (word == "-m" || word == "--module") && names_module(launcher_);
     if (module) {
       if (++at_ >= words_.size()) return false;
+      if (is_option(text())) {
+        module_ahead_ = true;
+        continue;
+      }
+      if (starts_command(words_from(at_))) continue;
       if (launcher_kind(text()) == text()) return take_program();
       enter(words_[at_++].text);
     } else if (starts_command(words_from(at_))) {
@@ -69,7 +75,7 @@ bool LaunchReader::to_program() {
 
 /// A word that is none of a launcher's: its file, or the name that torchtune has for it.
 bool LaunchReader::starts_program(std::string_view word) const {
-  return is_program(word) || (launcher_ == "tune" && is_recipe(word));
+  return is_program(word) || (launcher_ == "tune" && is_recipe(word)) || (module_ahead_ && !is_option(word));
 }
 
 /// "mason.py --gpus 8 -- accelerate launch ...": where the launch begins that a program starts; 0 where there is
@@ -121,12 +127,13 @@ void LaunchReader::launcher_option() {
       argument_name(word.text.substr(0, equals)), word.text.substr(0, equals), {}, word.line, word.unset};
   const LaunchOption* row = find_launch_option(launcher_, given.name);
   const bool wanted = row != nullptr;
-  const bool takes = at_ < words_.size() && !is_option(text()) && !starts_program(text()) && !is_launcher(text()) &&
-                     !is_script_name(text());
+  const bool takes = at_ < words_.size() && !is_launcher_switch(launcher_, given.name) && !is_option(text()) &&
+                     (module_ahead_ || !starts_program(text())) && !is_launcher(text()) && !is_script_name(text());
   if (equals != word.text.npos) given.value = word.text.substr(equals + (glued > 0 ? 0 : 1));
   else if (wanted ? at_ < words_.size() : takes) given.unset = words_[at_].unset, given.value = words_[at_++].text;
   if (wanted) take_count(*row, given);
   if (launcher_ == "jsrun") take_sets(given);
+  if (launcher_ == "srun") take_node_gpus(given);
   if (launcher_ == "deepspeed" && given.name == "include") take_included(given.value);
   if (hands_over(given.name)) take_variable(given.value);
   if (given.value.empty()) given.value = "true";

@@ -46,10 +46,13 @@ class LaunchReader {
 
   // how many ranks there are: launch_counts.cpp
   void take_environment();
+  [[nodiscard]] bool starts_its_ranks() const;
+  void take_starts();
   void take_visible();
   bool take_included(std::string_view text);
   void take_count(const LaunchOption& option, const GivenArgument& given);
   void take_sets(const GivenArgument& given);
+  void take_node_gpus(const GivenArgument& given);
 
   // what the program is told: launch_values.cpp
   [[nodiscard]] bool has_overrides() const;
@@ -67,6 +70,7 @@ class LaunchReader {
   bool overrides_ = false;       ///< NAME=VALUE stands alone somewhere
   bool by_environment_ = false;  ///< NPROC_PER_NODE and NNODES say the ranks
   bool each_device_ = false;     ///< a rank for each GPU
+  bool module_ahead_ = false;    ///< torchrun's -m stood in front of further options: a module's name follows them
   std::string wrapper_;          ///< the program that starts it, where one does
   std::size_t at_ = 0;
   std::int64_t sets_ = 0, of_set_ = 1, sets_of_node_ = 0;

@@ -46,7 +46,7 @@ bool LaunchReader::hands_to_launcher() const {
 
 void LaunchReader::launcher_words() {
   enter(out_.given.back().value);
-  out_.launcher = launcher_, by_environment_ = false;
+  out_.launcher = launcher_, by_environment_ = each_device_ = false;
   out_.given.pop_back(), out_.arguments.erase("launcher");
   while (at_ < words_.size()) launcher_option();
 }

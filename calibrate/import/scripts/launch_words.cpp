@@ -73,7 +73,9 @@ bool is_recipe(std::string_view word) {
 
 bool starts_command(std::span<const ShellWord> words) {
   constexpr std::string_view doing[] = {"sft", "pt", "train", "rlhf", "dpo", "grpo", "kto", "reward", "infer", "eval",
-      "export", "deploy", "rollout", "sample", "chat", "api", "webchat", "preprocess", "merge-lora", "inference"};
+      "export", "deploy", "rollout", "sample", "chat", "api", "webchat", "preprocess", "merge-lora", "inference",
+      "pretrain", "finetune", "finetune_full", "finetune_lora", "finetune_adapter", "finetune_adapter_v2", "generate",
+      "evaluate", "serve", "distributed"};
   return words.size() > 1 && is_command_program(words[0].text) &&
          std::find(std::begin(doing), std::end(doing), words[1].text) != std::end(doing);
 }

@@ -14,13 +14,15 @@ constexpr std::string_view launchers[] = {"torchrun", "deepspeed", "srun", "mpir
 
 /// Programs that are no files: their first word says what they do. `by_environment`: they hand NPROC_PER_NODE and
 /// NNODES to torchrun (modelscope/ms-swift swift/cli/main.py, hiyouga/LLaMA-Factory src/llamafactory/launcher.py); trl
-/// and axolotl start their ranks by Accelerate, which reads neither. `each_device`: a rank for each GPU that is there.
+/// and axolotl start their ranks by Accelerate, which reads neither; LitGPT is told by its own arguments.
+/// `each_device`: a rank for each GPU that is there.
 struct CommandProgram {
   std::string_view name;
   bool by_environment, each_device;
 };
 constexpr CommandProgram programs[] = {{"swift", true, false}, {"megatron", true, false}, {"trl", false, true},
-    {"axolotl", false, true}, {"llamafactory-cli", true, true}};
+    {"axolotl", false, true}, {"llamafactory-cli", true, true}, {"lmf", true, true}, {"llamafactory.cli", true, true},
+    {"litgpt", false, false}, {"oumi", false, false}, {"automodel", false, false}};
 
 const CommandProgram* find_command_program(std::string_view word) {
   const auto row = std::ranges::find(programs, last_of_path(word), &CommandProgram::name);
@@ -57,6 +59,9 @@ constexpr LaunchOption launch_options[] = {
     {"tune", "nnodes", &LaunchLine::nodes, true},
 };
 
+/// Options of torchrun that take no value (pytorch/pytorch: torch/distributed/run.py, get_args_parser).
+constexpr std::string_view torchrun_switches[] = {"standalone", "no_python", "run_path", "virtual_local_rank"};
+
 /// Launchers whose -m names no module.
 constexpr std::string_view own_m[] = {"srun", "mpirun", "docker", "numactl", "taskset", "jsrun"};
 
@@ -70,6 +75,10 @@ const LaunchOption* find_launch_option(std::string_view launcher, std::string_vi
 
 bool names_module(std::string_view launcher) {
   return std::find(std::begin(own_m), std::end(own_m), launcher) == std::end(own_m);
+}
+
+bool is_launcher_switch(std::string_view launcher, std::string_view name) {
+  return launcher == "torchrun" && std::ranges::find(torchrun_switches, name) != std::end(torchrun_switches);
 }
 
 std::string_view launcher_kind(std::string_view word) {

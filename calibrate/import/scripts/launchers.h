@@ -28,6 +28,8 @@ bool starts_ranks_by_environment(std::string_view word);
 bool takes_each_device(std::string_view word);
 /// The name that launch options use: "torchrun" of "torch.distributed.run", "srun" of "#SBATCH".
 std::string_view launcher_kind(std::string_view word);
+/// An option of a launcher that takes no value.
+bool is_launcher_switch(std::string_view launcher, std::string_view name);
 /// Does its -m name a Python module?
 bool names_module(std::string_view launcher);
 

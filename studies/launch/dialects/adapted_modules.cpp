@@ -30,7 +30,8 @@ constexpr ProgramTargets program_rows[] = {
         "hiyouga/LLaMA-Factory@ff6d4d12ee: src/llamafactory/hparams/finetuning_args.py"},
     {"axolotl", "lora_target_modules", must_be_told,
         "axolotl-ai-cloud/axolotl@067b021c8b: src/axolotl/loaders/adapter.py"},
-    {"ms-swift", "target_modules", "all-linear", "modelscope/ms-swift@3602360a56: swift/arguments/tuner_args.py"},
+    {"ms-swift", "target_modules|lora_target_modules", "all-linear",
+        "modelscope/ms-swift@3602360a56: swift/arguments/tuner_args.py"},
     {"megatron-swift", "target_modules", "all-linear",
         "modelscope/ms-swift@3602360a56: swift/megatron/arguments/megatron_args.py"},
     {"verl-sft", "model.target_modules", "all-linear", "volcengine/verl: verl/trainer/config/sft_trainer.yaml"},
@@ -65,7 +66,7 @@ constexpr NetworkTargets network_rows[] = {{"-a3b", ""}, {"-a14b", ""}, {"-a22b"
 struct NamedModule {
   std::string_view words, projections;
 };
-constexpr NamedModule module_rows[] = {{"all|all-linear|all_linear", "all"},
+constexpr NamedModule module_rows[] = {{"all|all-linear|all_linear|ALL", "all"},
     {"q_proj|wq|q|query|linear_q|q_a_proj|q_b_proj|attention.wq", "q"}, {"k_proj|wk|k|key|linear_k", "k"},
     {"v_proj|wv|v|value|linear_v", "v"}, {"kv_a_proj_with_mqa|kv_b_proj", "k,v"},
     {"query_key_value|c_attn|qkv_proj|Wqkv|W_pack|linear_qkv|attention_qkv", "q,k,v"},
@@ -111,11 +112,14 @@ class Targets {
     // Axolotl joins both: src/axolotl/loaders/adapter.py
     if (row_.framework == "axolotl" && words_.is_on("lora_target_linear")) return take("all", "");
     const GivenArgument* told = this->told();
-    if (told != nullptr) return take(told->value, place_of(words_.launch, *told));
+    const bool default_word = told != nullptr && row_.framework == "ms-swift" && told->value == "DEFAULT";
+    if (told != nullptr && !default_word) return take(told->value, place_of(words_.launch, *told));
     if (!trained_) return {};  // a flag's adapters stand on all, as without a launch
     if (row_.usual == by_network)
       if (const ProgramAdapters* own = adapters_of_program(words_)) return take_own(*own);
     std::string usual(row_.usual);
+    // release 2 of ms-swift has a list for each network (DEFAULT): swift/llm/utils/model.py at v2.6.1
+    if (row_.framework == "ms-swift" && words_.has("sft_type")) usual.clear();
     if (row_.framework == "nemo" && words_.has("adapter_dim")) usual = usual_of_nemo_1;
     if (row_.usual == by_network) usual = of_network();
     if (usual.empty()) return ask();

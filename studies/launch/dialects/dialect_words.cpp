@@ -129,9 +129,9 @@ Expected<void> DialectWords::put_number_type(const GivenArgument* given) {
   return {};
 }
 
-void DialectWords::note_samples(std::string_view name, bool full) {
-  if (!full)
-    note(fmt::format("samples are not packed: those shorter than {} make shorter batches than are forecast", name));
+void DialectWords::ask_samples(std::string_view name, bool full) {
+  const GivenArgument* given = last(name);
+  if (!full && given != nullptr) launch.bound = fmt::format("{} {:.40}", place_of(launch, *given), given->value);
 }
 
 }  // namespace stepcast::launch

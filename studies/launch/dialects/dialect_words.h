@@ -46,8 +46,9 @@ class DialectWords {
   /// The argument that names a number type of torch, put as the switches bf16 and fp16; bf16 where `given` is null,
   /// with a note. Error: another type than bfloat16, float16 and float32.
   Expected<void> put_number_type(const GivenArgument* given);
-  /// That sequences are shorter than `name` says where samples do not fill them.
-  void note_samples(std::string_view name, bool full);
+  /// Where samples do not fill sequences, these are as long as those of the data, and `name` only bounds them
+  /// (Launch::bound).
+  void ask_samples(std::string_view name, bool full);
 
  private:
   [[nodiscard]] Error no_number(const GivenArgument& given, std::string_view kind) const;

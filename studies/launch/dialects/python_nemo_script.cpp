@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,16 +14,18 @@
 #include "calibrate/import/config/python_lists.h"
 #include "calibrate/import/config/python_text.h"
 #include "model/base/text.h"
+#include "calibrate/import/config/python_calls.h"
 #include "studies/launch/dialects/python_recipes.h"
 
 namespace stepcast::launch {
 namespace {
 
-using calibrate::is_list, calibrate::is_python_letter, calibrate::may_change_list, calibrate::may_set_name,
-    calibrate::mentions_name, calibrate::python_parameters, calibrate::python_statements, calibrate::python_value,
-    calibrate::PythonParameter, calibrate::PythonNames, calibrate::PythonStatement, calibrate::PythonValue;
+using calibrate::calls_in, calibrate::FoundCall, calibrate::without_calls, calibrate::is_list,
+    calibrate::is_python_letter, calibrate::may_change_list, calibrate::may_set_name, calibrate::mentions_name,
+    calibrate::python_parameters, calibrate::python_statements, calibrate::python_value, calibrate::PythonParameter,
+    calibrate::PythonNames, calibrate::PythonStatement, calibrate::PythonValue;
 
-/// "recipe" of "recipe = llm.llama3_8b.pretrain_recipe(...)", and the call.
+/// "recipe" of "recipe = llm.llama3_8b.pretrain_recipe(...)", and the call; "" where it is given back at once.
 struct TakenRecipe {
   std::string variable, recipe;
   bool tunes = false;
@@ -42,9 +45,12 @@ std::string_view assigned(std::string_view text, std::string_view& value) {
 std::vector<TakenRecipe> taken_recipes(const std::vector<PythonStatement>& statements) {
   std::vector<TakenRecipe> taken;
   for (std::size_t i = 0; i < statements.size(); ++i) {
+    constexpr std::string_view returns = "return ";
     std::string_view value;
-    const std::string_view target = assigned(statements[i].text, value);
-    if (target.empty() || value.find("_recipe(") == value.npos) continue;
+    const bool given = statements[i].text.starts_with(returns);
+    const std::string_view target = given ? std::string_view{} : assigned(statements[i].text, value);
+    if (given) value = stripped(std::string_view(statements[i].text).substr(returns.size()));
+    if ((target.empty() && !given) || value.find("_recipe(") == value.npos) continue;
     PythonValue call = python_value(value, statements[i].line, {});
     std::string_view function = call.text;
     const bool pretrains = function.ends_with(".pretrain_recipe"), tunes = function.ends_with(".finetune_recipe");
@@ -218,6 +224,7 @@ void forget_changed_lists(
 
 /// Statements behind the recipe, until its function ends.
 void take_changes(Launch& launch, const std::vector<PythonStatement>& statements, const TakenRecipe& taken) {
+  if (taken.variable.empty()) return;
   const Body body = body_around(statements, taken.place);
   const std::string dot = taken.variable + ".";
   if (statements[taken.place].indent != body.indent)
@@ -247,12 +254,36 @@ void take_changes(Launch& launch, const std::vector<PythonStatement>& statements
   }
 }
 
-/// "run.run(configure)" of "run.run(configure())".
-std::string without_calls(std::string text, const std::string& function) {
-  const std::string call = function + "()";
-  for (std::size_t at = text.find(call); at != text.npos; at = text.find(call, at + 1))
-    text.erase(at + function.size(), 2);
-  return text;
+/// What a call hands to each parameter; nothing where stars or names that the function does not have stand in it.
+std::optional<PythonNames> handed_values(const std::vector<PythonParameter>& parameters, const PythonValue& call) {
+  PythonNames handed;
+  std::size_t place = 0;
+  for (const auto& [key, value] : call.keywords) {
+    if (key.empty() && (place >= parameters.size() || value.text.starts_with('*'))) return std::nullopt;
+    const std::string name = key.empty() ? parameters[place++].name : key;
+    if (name.starts_with('*') || std::ranges::find(parameters, name, &PythonParameter::name) == parameters.end())
+      return std::nullopt;
+    handed[name] = value;
+  }
+  return handed;
+}
+
+/// "(4, gpus=8)" where all calls of the function outside its own body hand it that, "()" where there is none; nothing
+/// where two differ, or where it has no such parameters.
+std::optional<std::string> only_call(
+    const std::vector<PythonStatement>& statements, const Body& body, std::string_view function) {
+  std::optional<std::string> only;
+  for (std::size_t i = 0; i < statements.size(); ++i) {
+    if (i + 1 >= body.begin && i < body.end) continue;  // with its "def"
+    for (const FoundCall& call : calls_in(statements[i].text, function)) {
+      if (only && *only != call.brackets) return std::nullopt;
+      only = call.brackets;
+    }
+  }
+  if (!only) return "()";
+  const PythonStatement& definition = statements[body.begin - 1];
+  const PythonValue call = python_value(std::string(function) + *only, definition.line, {});
+  return handed_values(python_parameters(definition.text), call) ? only : std::nullopt;
 }
 
 /// What is done with the recipe where the function that gives it is called.
@@ -260,10 +291,10 @@ void take_callers(
     Launch& launch, const std::vector<PythonStatement>& statements, const TakenRecipe& taken, int depth = 0) {
   constexpr int deepest = 8;
   const Body body = body_around(statements, taken.place);
-  bool gives = false;
+  bool gives = taken.variable.empty();
   for (std::size_t i = taken.place; i < body.end; ++i) gives |= statements[i].text == "return " + taken.variable;
   if (body.function.empty() || !gives) return;
-  const std::string function(body.function), call = function + "()";
+  const std::string function(body.function), brackets = only_call(statements, body, function).value_or("()");
   std::size_t callers = 0;
   const std::size_t before = launch.arguments.size();
   for (std::size_t i = 0; i < statements.size(); ++i) {
@@ -272,8 +303,10 @@ void take_callers(
     if (own || is_string(statement.text) || !mentions_name(statement.text, function)) continue;
     std::string_view value;
     const std::string_view target = assigned(statement.text, value);
-    if (target.empty() || target == function || value != call || depth == deepest) {
-      if (statement.text.starts_with("return ") || !leaves_it(without_calls(statement.text, function), function))
+    if (target.empty() || target == function || without_calls(std::string(value), function, brackets) != function ||
+        value == function || depth == deepest) {
+      if (statement.text.starts_with("return ") ||
+          !leaves_it(without_calls(statement.text, function, brackets), function))
         leave_unfollowed(launch, statement.line,
             fmt::format("'{:.80}': what is done with the recipe that {} gives is not read", statement.text, function));
       continue;
@@ -287,34 +320,31 @@ void take_callers(
   }
 }
 
-/// "configure(4)" and "configure (nodes=4)": does a call of the function stand in it that hands it something?
-bool hands_arguments(std::string_view text, std::string_view function) {
-  for (std::size_t at = text.find(function); at != text.npos; at = text.find(function, at + 1)) {
-    const std::string_view behind = stripped(text.substr(at + function.size()));
-    if (behind.starts_with('(') && !stripped(behind.substr(1)).starts_with(')')) return true;
-  }
-  return false;
-}
-
-/// Parameters of the function that takes the recipe, where every call leaves them as the function has them and its own
-/// statements give them no other value.
+/// Parameters of the function that takes the recipe: as its calls hand them, which must all be the same, else as the
+/// function has them. Its own statements must give them no other value.
 void take_parameters(Launch& launch, const std::vector<PythonStatement>& statements, const TakenRecipe& taken,
     const std::map<std::string, std::string>& defined) {
   const Body body = body_around(statements, taken.place);
   if (body.function.empty()) return;
-  for (std::size_t i = 0; i < statements.size(); ++i)
-    if (i + 1 != body.begin && hands_arguments(statements[i].text, body.function)) return;
+  const auto brackets = only_call(statements, body, body.function);
+  if (!brackets) return;
+  const std::size_t line = statements[body.begin - 1].line;
+  const auto parameters = python_parameters(statements[body.begin - 1].text);
+  const auto handed = handed_values(parameters, python_value(std::string(body.function) + *brackets, line, {}));
+  if (!handed) return;
   std::string told;
-  for (const PythonParameter& parameter : python_parameters(statements[body.begin - 1].text)) {
-    const PythonValue value = python_value(parameter.fallback, statements[body.begin - 1].line, {});
-    bool open =
-        parameter.fallback.empty() || value.kind != PythonValue::Kind::literal || defined.contains(parameter.name);
+  for (const PythonParameter& parameter : parameters) {
+    const auto by_call = handed->find(parameter.name);
+    const bool called = by_call != handed->end();
+    const PythonValue value = called ? by_call->second : python_value(parameter.fallback, line, {});
+    bool open = (!called && parameter.fallback.empty()) || value.kind != PythonValue::Kind::literal ||
+                defined.contains(parameter.name);
     for (std::size_t i = body.begin; i < body.end; ++i) open |= may_set_name(statements[i].text, parameter.name);
     bool used = false;
     for (GivenArgument& given : launch.arguments)
       if (!open && given.unset == std::vector{parameter.name} && given.value == "${" + parameter.name + "}")
         given.value = value.text, given.unset.clear(), used = true;
-    if (used) told += fmt::format("{}{} {:.40}", told.empty() ? "" : ", ", parameter.name, value.text);
+    if (used && !called) told += fmt::format("{}{} {:.40}", told.empty() ? "" : ", ", parameter.name, value.text);
   }
   if (!told.empty())
     launch.notes.push_back(fmt::format("{}: as {} has it unless told (--define NAME=VALUE)", told, body.function));

@@ -27,6 +27,8 @@ Expected<void> settle_axolotl(DialectWords& words);
 Expected<void> settle_swift(DialectWords& words);
 /// NeMo 2 and Megatron-Bridge, which share recipes.
 Expected<void> settle_nemo(DialectWords& words);
+/// TRL's fine-tuning, among the programs on Hugging Face's Trainer: its own defaults.
+Expected<void> settle_trl(DialectWords& words);
 /// Programs on Hugging Face's Trainer, and DeepSpeed's and accelerate's where they run one.
 Expected<void> settle_trainer(DialectWords& words);
 

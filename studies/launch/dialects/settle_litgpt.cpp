@@ -29,21 +29,33 @@ Expected<void> adapters_of_litgpt(DialectWords& words) {
 
 }  // namespace
 
+/// litgpt/__main__.py: its commands take the network as their first word; "finetune lora" is "finetune_lora" of
+/// releases before 0.4.2, and "finetune" alone is that.
+enum class LitgptRun : std::uint8_t { pretrain, full, lora, untold };
+LitgptRun run_of_litgpt(const std::string& program) {
+  if (program == "litgpt pretrain") return LitgptRun::pretrain;
+  if (program == "litgpt finetune_full") return LitgptRun::full;
+  return program.starts_with("litgpt finetune") ? LitgptRun::lora : LitgptRun::untold;
+}
+
 /// Fine-tuning over several ranks shards all over them and recomputes each block; pretraining shards inside a node,
 /// and compiles.
 Expected<void> settle_litgpt(DialectWords& words) {
   const GivenArgument* model = words.last("model_name");
-  const bool pretrains = model != nullptr || words.has_any({"initial_checkpoint_dir", "tokenizer_dir"});
+  const LitgptRun told = run_of_litgpt(words.launch.program);
+  const bool pretrains = told == LitgptRun::untold
+                             ? model != nullptr || words.has_any({"initial_checkpoint_dir", "tokenizer_dir"})
+                             : told == LitgptRun::pretrain;
   if (model == nullptr && !words.has("checkpoint_dir"))
     return fail(words.launch.where, "no model_name, and no checkpoint_dir that names a network", "model_name");
   if (pretrains) words.put_defaults({{"train.global_batch_size", "512"}, {"train.micro_batch_size", "4"}});
   else words.put_defaults({{"train.global_batch_size", "16"}, {"train.micro_batch_size", "1"}});
-  if (!words.has("train.max_seq_length"))
+  if (!words.has("train.max_seq_length") && !words.launch.told.contains(FieldId::sequence))
     return fail(words.launch.where,
         pretrains ? "no train.max_seq_length: sequences are as long as its network is made for"
                   : "no train.max_seq_length: sequences are as long as the longest of the data",
-        "-- --train.max_seq_length N at the end of the command");
-  words.note_samples("train.max_seq_length", pretrains);
+        "-- --train.max_seq_length N at the end of the command, or --seq N beside the launch");
+  words.ask_samples("train.max_seq_length", pretrains);
   bool several = true;
   if (words.value("devices", pretrains ? "auto" : "1") == "auto") {
     words.drop("devices");
@@ -54,8 +66,9 @@ Expected<void> settle_litgpt(DialectWords& words) {
     several = devices * nodes > 1;
   }
   words.put_default("precision", "bf16-mixed");
-  const bool lora = !pretrains && std::ranges::any_of(words.launch.arguments,
-                                      [](const GivenArgument& given) { return given.name.starts_with("lora_"); });
+  const bool ranked = std::ranges::any_of(
+      words.launch.arguments, [](const GivenArgument& given) { return given.name.starts_with("lora_"); });
+  const bool lora = told == LitgptRun::lora || (told == LitgptRun::untold && !pretrains && ranked);
   if (lora) TRY(adapters_of_litgpt(words));
   if (words.has("optimizer.class_path")) {
     const std::string path = words.value("optimizer.class_path");
@@ -86,7 +99,7 @@ Expected<void> settle_openrlhf(DialectWords& words) {
     if (width == 0) words.drop(rank);
   }
   const bool packed = words.is_on("ds.packing_samples") || words.is_on("packing_samples");
-  words.note_samples(words.has("max_len") ? "max_len" : "data.max_len", packed);
+  words.ask_samples(words.has("max_len") ? "max_len" : "data.max_len", packed);
   return {};
 }
 

@@ -145,7 +145,7 @@ Expected<void> settle_megatron_swift(DialectWords& words) {
   if (words.has("packing_length")) words.put("max_length", words.value("packing_length"), "packing_length");
   if (words.value("tuner_type", words.value("train_type", "full")) == "full") words.drop("lora_rank");
   else words.put_default("lora_rank", "8");
-  words.note_samples("max_length", words.is_on("packing"));
+  words.ask_samples("max_length", words.is_on("packing"));
   return {};
 }
 

@@ -7,6 +7,7 @@
 
 #include "studies/launch/dialects/settle_dialect.h"
 #include "studies/launch/facts/nemo_recipes.h"
+#include "studies/launch/facts/step_words.h"
 
 namespace stepcast::launch {
 namespace {
@@ -80,8 +81,25 @@ void put_recipe(DialectWords& words, const NemoRecipe& row) {
 
 }  // namespace
 
+/// NVIDIA-NeMo/Nemotron: src/nemotron/recipes; "recipe._target_:
+/// megatron.bridge.recipes.llama.llama3_8b_pretrain_config" calls a function, with what else stands in that section: a
+/// recipe by the last part of its name.
+void name_called_recipe(DialectWords& words) {
+  const GivenArgument* target = words.last("recipe._target_");
+  if (target == nullptr) return;
+  words.put("recipe", target->value.substr(target->value.rfind('.') + 1), "recipe._target_");
+  words.drop("recipe._target_");
+}
+
+/// "recipe.peft: null" leaves adapters out of a recipe that may tune some.
+bool leaves_out_adapters(const Launch& launch) {
+  return std::ranges::any_of(launch.arguments,
+      [](const GivenArgument& given) { return given.name == "recipe.peft" && says_none(given.value); });
+}
+
 /// A recipe brings a split of its own, which stands in Python: what the launch does not tell of it is asked for.
 Expected<void> settle_nemo(DialectWords& words) {
+  name_called_recipe(words);
   const GivenArgument* recipe = nullptr;
   for (const std::string_view name : {"factory", "recipe", "model_recipe_name", "mr"})
     if (recipe == nullptr) recipe = words.last(name);
@@ -99,7 +117,9 @@ Expected<void> settle_nemo(DialectWords& words) {
             recipe->value, fmt::join(untold, ", ")),
         fmt::format("{} N; or -- {}=N at the end of the command", fmt::join(flags, " N "), fmt::join(untold, "=N ")));
   const bool ranked = words.launch.told.contains(FieldId::lora) || answers_one(words.launch, Asked::lora_rank);
-  if (tunes_adapters(recipe->value, words.launch.program) && !ranked)
+  const bool whole = leaves_out_adapters(words.launch);
+  const bool tunes = tunes_adapters(recipe->value, words.launch.program) || words.has("recipe.peft");
+  if (tunes && !ranked && !whole)
     return fail(place_of(words.launch, *recipe),
         fmt::format("the recipe {:.60} may tune adapters, whose rank the launch does not tell", recipe->value),
         "--lora N; or -- peft.dim=N at the end of the command");

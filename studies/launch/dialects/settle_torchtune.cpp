@@ -90,7 +90,7 @@ Expected<void> settle_torchtune(DialectWords& words) {
                        : name.starts_with("paged")    ? name.substr(5)
                                                       : name;
   }
-  words.note_samples("tokenizer.max_seq_len", words.is_on("dataset.packed"));
+  words.ask_samples("tokenizer.max_seq_len", words.is_on("dataset.packed"));
   return {};
 }
 

@@ -14,11 +14,13 @@
 namespace stepcast::launch {
 namespace {
 
-/// What lies in host memory: nothing, the optimizer, or weights as well.
-enum class Kept : std::uint8_t { gpu, optimizer, weights };
+/// What lies in host memory: nothing, the optimizer, weights, or both.
+enum class Kept : std::uint8_t { gpu, optimizer, weights, both };
 void keep_in_host(DialectWords& words, Kept kept) {
-  if (kept != Kept::gpu) words.put("zero_optimization.offload_optimizer.device", "cpu", "deepspeed");
-  if (kept == Kept::weights) words.put("zero_optimization.offload_param.device", "cpu", "deepspeed");
+  if (kept == Kept::optimizer || kept == Kept::both)
+    words.put("zero_optimization.offload_optimizer.device", "cpu", "deepspeed");
+  if (kept == Kept::weights || kept == Kept::both)
+    words.put("zero_optimization.offload_param.device", "cpu", "deepspeed");
 }
 
 /// Files of DeepSpeed that a framework's programs ship, by the last two parts of their path: what they say of shards.
@@ -35,12 +37,12 @@ constexpr ShippedFile shipped_files[] = {
     {"llama-factory", "deepspeed/ds_z2_config.json", 2, false},
     {"llama-factory", "deepspeed/ds_z2_offload_config.json", 2, false, Kept::optimizer},
     {"llama-factory", "deepspeed/ds_z3_config.json", 3, false},
-    {"llama-factory", "deepspeed/ds_z3_offload_config.json", 3, false, Kept::weights},
+    {"llama-factory", "deepspeed/ds_z3_offload_config.json", 3, false, Kept::both},
     // axolotl-ai-cloud/axolotl@067b021c8b: deepspeed_configs; its zero2.json keeps the optimizer in host memory
     {"axolotl", "deepspeed_configs/zero1.json", 1, true},
     {"axolotl", "deepspeed_configs/zero2.json", 2, true, Kept::optimizer},
     {"axolotl", "deepspeed_configs/zero3.json", 3, true}, {"axolotl", "deepspeed_configs/zero3_bf16.json", 3, true},
-    {"axolotl", "deepspeed_configs/zero3_bf16_cpuoffload_all.json", 3, true, Kept::weights},
+    {"axolotl", "deepspeed_configs/zero3_bf16_cpuoffload_all.json", 3, true, Kept::both},
     {"axolotl", "deepspeed_configs/zero3_bf16_cpuoffload_params.json", 3, true, Kept::weights}};
 
 /// Such a file that is not beside the launch is as its program ships it; the batch and the number type in it are the
@@ -160,25 +162,6 @@ void take_loaded_type(DialectWords& words) {
   if (type == "auto") words.note("weights are loaded in the type of the network's file (auto), taken for 16 bits");
 }
 
-/// trl/trainer/base_config.py: bf16 unless fp16 is on (releases from 0.19.0 of June 2025 on), and recomputation (from
-/// 0.22.0 of August 2025 on).
-void settle_trl(DialectWords& words) {
-  const std::string& program = words.launch.program;
-  const bool trl = program == "sft.py" || program == "run_sft.py" || program == "trl sft" ||
-                   words.has_any({"dataset_train_split", "dataset_test_split", "packing_strategy", "eval_packing",
-                       "completion_only_loss", "assistant_only_loss", "chat_template_path"});
-  if (!trl) return;
-  std::string put;
-  const auto put_on = [&](std::string_view name) {
-    words.put(name, "true");
-    words.launch.arguments.back().spelled = fmt::format("{} (default of TRL)", name);
-    put += fmt::format("{}{} true", put.empty() ? "" : ", ", name);
-  };
-  if (!words.has("bf16") && !words.is_on("fp16") && !words.is_on("fp16.enabled")) put_on("bf16");
-  if (!words.has("gradient_checkpointing")) put_on("gradient_checkpointing");
-  if (!put.empty()) words.note(fmt::format("{}: as TRL has it unless told (trl/trainer/base_config.py)", put));
-}
-
 /// The program's own rank where it is not told; what else it trains beside adapters is not forecast.
 Expected<void> settle_rank(DialectWords& words) {
   const ProgramAdapters* own = adapters_of_program(words);
@@ -212,20 +195,22 @@ Expected<void> settle_program(DialectWords& words) {
   if (chat && words.value("dtype") == "bf16") words.put("bf16", "true", "zero_stage");
   TRY(order_fsdp(words));
   if (!chat) take_loaded_type(words);
+  // DeepSpeed-Chat's training/utils/data/data_utils.py fills samples up to the maximum
   for (const std::string_view name : {"max_seq_length", "max_seq_len", "model_max_length", "max_length", "cutoff_len"})
-    if (words.has(name)) words.note_samples(name, words.is_on("packing"));
+    if (words.has(name)) words.ask_samples(name, chat || words.is_on("packing") || words.is_on("pad_to_max_length"));
   return {};
 }
 
 /// The Trainer's own program of accelerate's and DeepSpeed's launches: one with a network of Hugging Face.
 bool runs_trainer(DialectWords& words) {
-  return words.has("per_device_train_batch_size") && words.has_any({"model_name_or_path", "model_name"});
+  const bool named = words.has_any({"model_name_or_path", "model_name"});
+  return named && (words.has("per_device_train_batch_size") || words.launch.program == "trl sft");
 }
 
 }  // namespace
 
 Expected<void> settle_trainer(DialectWords& words) {
-  if (runs_trainer(words)) settle_trl(words);
+  if (runs_trainer(words)) TRY(settle_trl(words));
   if (runs_trainer(words)) TRY(settle_program(words));
   return words.launch.framework->trainer ? check_deepspeed_file(words) : Expected<void>{};
 }
@@ -242,7 +227,7 @@ Expected<void> settle_llama_factory(DialectWords& words) {
   else
     words.put("gradient_checkpointing", words.is_on("disable_gradient_checkpointing") ? "false" : "true",
         "disable_gradient_checkpointing");
-  words.note_samples("cutoff_len", words.is_on("packing", words.value("stage", "sft") == "pt"));
+  words.ask_samples("cutoff_len", words.is_on("packing", words.value("stage", "sft") == "pt"));
   return check_deepspeed_file(words);
 }
 
@@ -262,7 +247,7 @@ Expected<void> settle_axolotl(DialectWords& words) {
     if (given.name.starts_with("plugins") && !given.value.empty() && given.value != "null" && !kernels)
       return tl::unexpected(words.limit(given, "what this extension does to a step is not known"));
   }
-  words.note_samples("sequence_len", words.is_on("sample_packing") || words.is_on("pad_to_sequence_len"));
+  words.ask_samples("sequence_len", words.is_on("sample_packing") || words.is_on("pad_to_sequence_len"));
   // src/axolotl/utils/config/__init__.py: bf16 is the type in which weights are loaded, too
   words.launch.short_weights = runs_as_loaded(words) && (words.is_on("bf16") || words.is_on("bfloat16"));
   return check_deepspeed_file(words);
@@ -287,10 +272,27 @@ Expected<void> check_swift_ranks(DialectWords& words) {
       fmt::format("NPROC_PER_NODE={} in a copy of the launch, a rank for each GPU", devices));
 }
 
+/// Release 2 had words of its own (modelscope/ms-swift@v2.6.1: swift/llm/utils/argument.py): number types, a network by
+/// its type alone, and samples of 2048 tokens unless told.
+void settle_swift_2(DialectWords& words) {
+  if (!words.has_any({"sft_type", "model_id_or_path", "template_type"})) return;
+  struct TypeWord {
+    std::string_view word, type;
+  };
+  constexpr TypeWord types[] = {{"bf16", "bfloat16"}, {"fp16", "float16"}, {"fp32", "float32"}, {"auto", "bfloat16"}};
+  if (GivenArgument* told = words.last("dtype"); told != nullptr)
+    if (const auto* row = std::ranges::find(types, lower_case(told->value), &TypeWord::word); row != std::end(types))
+      told->value = row->type;
+  const bool named = words.has_any({"model", "model_id_or_path", "model_cache_dir"});
+  if (!named && words.has("model_type")) words.put("model", words.value("model_type"), "model_type");
+  words.put_default("max_length", "2048");
+}
+
 /// swift/trainers/arguments.py, swift/arguments/{sft_args,tuner_args}.py and base_args/model_args.py of ms-swift: its
 /// own defaults, and names for DeepSpeed's files and FSDP's that it ships.
 Expected<void> settle_swift(DialectWords& words) {
   TRY(check_swift_ranks(words));
+  settle_swift_2(words);
   words.put_default("gradient_checkpointing", "true");
   const std::string tuner = words.value("tuner_type", words.value("train_type", words.value("sft_type", "lora")));
   if (tuner == "full") words.drop("lora_rank");
@@ -303,13 +305,13 @@ Expected<void> settle_swift(DialectWords& words) {
         name.find('.') == name.npos) {
       const bool kept = name.size() > 5;  // zero2_offload
       words.put("zero_optimization.stage", name.substr(4, 1), "deepspeed");
-      keep_in_host(words, !kept ? Kept::gpu : name[4] == '3' ? Kept::weights : Kept::optimizer);
+      keep_in_host(words, !kept ? Kept::gpu : name[4] == '3' ? Kept::both : Kept::optimizer);
       if (name[4] == '3') words.put("zero_optimization.overlap_comm", "false", "deepspeed");
     }
   }
   if (GivenArgument* fsdp = words.last("fsdp"); fsdp != nullptr && fsdp->value == "fsdp2") fsdp->value = "full_shard";
   TRY(order_fsdp(words));
-  words.note_samples("max_length", words.is_on("packing"));
+  words.ask_samples("max_length", words.is_on("packing"));
   // swift/arguments/base_args/model_args.py: weights are loaded in the type in which products run, unless told
   const std::string type = told_type(words.launch);
   words.launch.short_weights = runs_as_loaded(words) && (type.empty() || type.ends_with("16"));
@@ -322,7 +324,8 @@ Expected<void> settle_verl(DialectWords& words) {
       {"data.max_length", "1024"}, {"model.enable_gradient_checkpointing", "true"}});
   TRY(const std::int64_t rank, words.count("model.lora_rank"));
   if (rank == 0) words.drop("model.lora_rank");
-  words.note_samples("data.max_length", false);
+  // verl/utils/dataset/sft_dataset.py fills each sample up to the maximum
+  words.ask_samples("data.max_length", !words.is_on("use_remove_padding"));
   return {};
 }
 

@@ -30,9 +30,10 @@ constexpr Dialect dialect_rows[] = {
     // okoge-kaz/llm-recipes, scripts: words of Megatron-LM around a network of Hugging Face
     {"llm-recipes", "", "base_model train_iters global_batch_size|base_model hf_transformer_model_dir", sizes_and_plan, true},
     // OpenSparseLLMs/Linear-MoE, examples/linear_moe_*: Megatron-LM with other mixers in place of attention
-    {"Linear-MoE", "", "use_la_module la_module", "a forecast of linear attention of its kinds, which there is not", true},
+    {"Linear-MoE", "", "la_module", "a forecast of linear attention of its kinds, which there is not", true},
     // oumi-ai/oumi, configs/recipes
-    {"oumi", "", "model.model_name training.trainer_type|model.model_name data.train.datasets", sizes_and_plan},
+    {"oumi", "", "model.model_name training.trainer_type|model.model_name data.train.datasets", sizes_and_plan, false,
+     "oumi train|oumi distributed|oumi.train"},
     // axolotl-ai-cloud/axolotl, src/axolotl/utils/schemas
     {"Axolotl", "axolotl", "base_model micro_batch_size|base_model sequence_len|base_model datasets."},
     // huggingface/nanotron, src/nanotron/config
@@ -55,7 +56,8 @@ constexpr Dialect dialect_rows[] = {
                                          "tuner_type micro_batch_size|train_type micro_batch_size|"
                                          "tuner_type expert_model_parallel_size|train_type expert_model_parallel_size|"
                                          "tuner_type pipeline_model_parallel_size|train_type pipeline_model_parallel_size"},
-    {"ms-swift", "ms-swift", "tuner_type|rlhf_type|train_type per_device_train_batch_size|sft_type max_length"},
+    {"ms-swift", "ms-swift", "tuner_type|rlhf_type|train_type per_device_train_batch_size|sft_type max_length|"
+                             "sft_type model_type|sft_type model_id_or_path"},
     // pytorch/torchtune, recipes/configs
     {"torchtune", "torchtune", "model._component_ batch_size|model._component_ optimizer._component_"},
     // Lightning-AI/litgpt, config_hub; LightningCLI's own files name classes
@@ -63,10 +65,13 @@ constexpr Dialect dialect_rows[] = {
     {"Lightning", "", "trainer. model.class_path|trainer. data.class_path|trainer.strategy.class_path", sizes_and_plan},
     // AI-Hypercomputer/maxtext, src/MaxText/configs/base.yml
     {"MaxText", "", "base_emb_dim base_num_decoder_layers|ici_fsdp_parallelism|dcn_data_parallelism|"
-                    "per_device_batch_size max_target_length|per_device_batch_size base_output_directory",
-     "the network's config.json in place of NETWORK, --stack jax, and the plan by flags", true},
+                    "per_device_batch_size max_target_length|per_device_batch_size base_output_directory|"
+                    "base_output_directory run_name",
+     "the network's config.json in place of NETWORK, --stack jax, and the plan by flags", true,
+     "MaxText.train|MaxText.sft.sft_trainer|maxtext.trainers.pre_train.train"},
     // NVIDIA-NeMo/Automodel, examples/llm_pretrain and llm_finetune
-    {"NeMo Automodel", "", "step_scheduler. model.|step_scheduler. distributed.", sizes_and_plan},
+    {"NeMo Automodel", "", "step_scheduler. model.|step_scheduler. distributed.", sizes_and_plan, false,
+     "automodel finetune|automodel pretrain|nemo_automodel.cli.app"},
     // aws/sagemaker-hyperpod-recipes, recipes_collection and launcher_scripts: a command names a recipe of its own
     {"SageMaker HyperPod's recipes", "", "training_config.model_config. run.|recipes base_results_dir", sizes_and_plan, true},
     // PrimeIntellect-ai/prime-rl, configs and examples
@@ -85,9 +90,9 @@ constexpr Dialect dialect_rows[] = {
      sizes_and_plan, true},
     // hiyouga/EasyR1, examples/config.yaml and examples/*.sh
     {"EasyR1", "", "worker.actor.|worker.rollout.", "a forecast of rollouts beside training steps, which there is not",
-     true},
+     true, "verl.trainer.main"},
     {"verl", "", "actor_rollout_ref.",
-     "a forecast of rollouts beside training steps, which there is not", true},
+     "a forecast of rollouts beside training steps, which there is not", true, "verl.trainer.main_ppo"},
     // THUDM/slime, scripts; OpenRLHF/OpenRLHF, openrlhf/cli/train_ppo_ray.py
     {"slime", "", "rollout_batch_size actor_num_nodes|rollout_batch_size actor_num_gpus_per_node",
      "a forecast of rollouts beside training steps, which there is not; of its training alone the arguments of "
@@ -172,9 +177,15 @@ bool begins_a_line(std::string_view text, std::string_view piece) {
   return false;
 }
 
-Error not_read(const Dialect& dialect, const std::string& where) {
-  return {where, fmt::format("a configuration of {}, which is recognised and not read", dialect.name),
+Error not_read(const Dialect& dialect, const std::string& where, std::string_view what = "configuration") {
+  return {where, fmt::format("a {} of {}, which is recognised and not read", what, dialect.name),
       std::string(dialect.needed)};
+}
+
+bool has_program(const Dialect& dialect, std::string_view program) {
+  for (std::string_view names = dialect.programs; !names.empty();)
+    if (taken(names, '|') == program) return true;
+  return false;
 }
 
 }  // namespace
@@ -189,10 +200,14 @@ const Dialect* dialect_of(const Launch& launch) {
   return found == rows.end() ? nullptr : &*found;
 }
 
-Expected<void> check_dialect(const Launch& launch, bool command) {
+Expected<void> check_dialect(const Launch& launch, const std::string* program) {
+  if (program != nullptr)
+    for (const Dialect& row : dialects())
+      if (has_program(row, *program)) return tl::unexpected(not_read(row, launch.where, "launch"));
   const Dialect* dialect = dialect_of(launch);
-  const bool counts = dialect != nullptr && (dialect->commands || !command);
-  if (counts && dialect->framework.empty()) return tl::unexpected(not_read(*dialect, launch.where));
+  const bool counts = dialect != nullptr && (dialect->commands || program == nullptr);
+  if (counts && dialect->framework.empty())
+    return tl::unexpected(not_read(*dialect, launch.where, program != nullptr ? "launch" : "configuration"));
   return {};
 }
 

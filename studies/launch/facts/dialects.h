@@ -15,8 +15,9 @@ struct Dialect {
   std::string_view framework;  ///< id of its row (framework.h); "" = it is not read
   /// names that tell it: all between two "|" together; one that ends in a dot begins a longer name
   std::string_view marks;
-  std::string_view needed = {};  ///< of those that are not read: what would be
-  bool commands = false;         ///< they tell it on command lines, too
+  std::string_view needed = {};    ///< of those that are not read: what would be
+  bool commands = false;           ///< they tell it on command lines, too
+  std::string_view programs = {};  ///< of those that are not read: programs and commands that are its own
 };
 /// The first whose marks are there counts.
 std::span<const Dialect> dialects();
@@ -26,8 +27,9 @@ std::span<const Dialect> text_dialects();
 
 /// The dialect whose marks its arguments have; null where they have none.
 const Dialect* dialect_of(const Launch& launch);
-/// Errors: a file (or a command line) of a dialect that is known and not read, with what would be needed.
-Expected<void> check_dialect(const Launch& launch, bool command);
+/// Errors: a file, or a command line with its program, of a dialect that is known and not read, with what would be
+/// needed. `program`: null of a file.
+Expected<void> check_dialect(const Launch& launch, const std::string* program);
 /// The same of a text that is no configuration.
 Expected<void> check_text_dialect(std::string_view text, const std::string& where);
 /// The flag that takes launches of a framework: "--gpt-neox".

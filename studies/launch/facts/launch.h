@@ -32,8 +32,12 @@ struct Launch {
   std::vector<std::string> notes;                              ///< what was chosen or left out in reading
   std::string adapted;                                         ///< projections with adapters, as --lora-on takes them
   std::set<FieldId> told;                                      ///< by flags beside the launch
-  bool short_weights = false;           ///< weights are loaded in 16 bits, and no engine keeps copies of them in 32
-  std::vector<std::string> unread;      ///< files that it names and that are not there
+  bool short_weights = false;       ///< weights are loaded in 16 bits, and no engine keeps copies of them in 32
+  std::vector<std::string> unread;  ///< files that it names and that are not there
+  /// "run.sh:3 --max_length 2048" where that bounds samples, and batches are as long as their longest; "" = it is the
+  /// length of every sequence
+  std::string bound;
+  std::string lost;                     ///< of `unread`, the one that has the program's own arguments; "" = none
   std::vector<std::string> unfollowed;  ///< what its script does that is not followed
 
   /// The one that counts; null where it was not given.

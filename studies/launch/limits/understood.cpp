@@ -20,7 +20,8 @@ struct ProgramWord {
   std::string_view part, doubt;
 };
 constexpr std::string_view another = "trains another kind of network", nothing = "does not train",
-                           preferred = "trains by preferences or rewards";
+                           preferred = "trains by preferences or rewards",
+                           prefixed = "trains with attention that is open over a prefix, which is not forecast";
 constexpr ProgramWord program_words[] = {{"bert", another}, {"_t5", another}, {"vision", another},
     {"biencoder", another}, {"_ict", another}, {"realm", another}, {"retro", another}, {"mamba", another},
     {"hybrid", another}, {"multimodal", another}, {"_vlm", another}, {"_vl.", another}, {"rwkv", another},
@@ -31,7 +32,11 @@ constexpr ProgramWord program_words[] = {{"bert", another}, {"_t5", another}, {"
     {"_orpo", preferred}, {"_kto", preferred}, {"reward", preferred}, {"rlhf", preferred}, {" kto", preferred},
     // what ms-swift's and TRL's commands are told to do
     {" infer", nothing}, {" eval", nothing}, {" export", nothing}, {" deploy", nothing}, {" rollout", nothing},
-    {" sample", nothing}, {" chat", nothing}, {" api", nothing}, {" merge", nothing}};
+    {" sample", nothing}, {" chat", nothing}, {" api", nothing}, {" merge", nothing}, {" serve", nothing},
+    // Lightning-AI/litgpt: litgpt/finetune/adapter.py and adapter_v2.py
+    {"finetune_adapter", "trains prefixes and scales, which are not forecast"},
+    // bigscience-workshop/Megatron-DeepSpeed@8387ae17c1: its attention is open over a prefix of each document
+    {"prefix_lm", prefixed}, {"non_causal", prefixed}, {"_ul2", prefixed}};
 
 bool has_any(const Launch& launch, std::initializer_list<std::string_view> names) {
   return std::ranges::any_of(launch.arguments,
@@ -181,6 +186,9 @@ Expected<std::vector<std::string>> understood(const Launch& launch, bool lenient
     return fail(launch.where, fmt::format("what is trained is not forecast: {}", fmt::join(refused, "; ")),
         "without such arguments it is the forecast of another run");
   if (std::string doubt = program_doubt(launch); !doubt.empty()) doubts.push_back(std::move(doubt));
+  if (!launch.lost.empty())
+    doubts.push_back(fmt::format(
+        "{:.80} is not there, and it has arguments of the launch: --files-from FOLDER that has it", launch.lost));
   doubts.insert(doubts.end(), launch.unfollowed.begin(), launch.unfollowed.end());
   const std::vector<std::string> offloaded = offloaded_arguments(launch);
   doubts.insert(doubts.end(), offloaded.begin(), offloaded.end());

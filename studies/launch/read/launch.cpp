@@ -16,6 +16,8 @@
 #include "model/base/text.h"
 #include "studies/launch/jobs/compose_text.h"
 #include "studies/launch/jobs/job_manifest.h"
+#include "studies/launch/jobs/machine_task.h"
+#include "studies/launch/read/command_words.h"
 #include "studies/launch/dialects/megatron_case.h"
 #include "studies/launch/dialects/mosaic_job.h"
 #include "studies/launch/dialects/primus_torchtitan.h"
@@ -25,59 +27,10 @@
 #include "studies/launch/limits/named_file.h"
 #include "studies/launch/limits/open_conditions.h"
 #include "studies/launch/read/launch_parts.h"
+#include "studies/launch/read/text_kinds.h"
 
 namespace stepcast::launch {
 namespace {
-
-constexpr std::string_view launch_forms = "a script with the launch, JSON, YAML, TOML, or arguments behind --";
-
-Expected<void> check_launch_bytes(std::string_view text, const std::string& where) {
-  std::size_t line = 1;
-  for (const char c : text) {
-    const bool control =
-        static_cast<unsigned char>(c) < ' ' && std::string_view("\n\r\t\f\v\x1b").find(c) == std::string_view::npos;
-    if (control)
-      return fail(fmt::format("{}:{}", where, line), fmt::format("byte {} is no text", static_cast<int>(c)),
-          std::string(launch_forms));
-    line += c == '\n' ? 1 : 0;
-  }
-  return {};
-}
-
-/// The first line that says something.
-std::string_view first_words(std::string_view text) {
-  while (!text.empty()) {
-    const std::string_view line = stripped(text.substr(0, text.find('\n')));
-    if (!line.empty() && !line.starts_with('#')) return line;
-    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
-  }
-  return {};
-}
-
-/// "[model]" or "[[data]]" in front of a line; a shell's "[ -f x ]" and "[[ -f x ]]" have a blank.
-bool has_tables(std::string_view text) {
-  for (std::size_t at = text.find("\n["); at != text.npos; at = text.find("\n[", at + 1)) {
-    const std::size_t name = text.find_first_not_of('[', at + 1);
-    if (name != text.npos && name <= at + 3 && std::isalpha(static_cast<unsigned char>(text[name])) != 0) return true;
-  }
-  return false;
-}
-
-/// Assignments of a script without a launch look like TOML, and so do tables that it writes into a file.
-bool is_script_like_toml(const std::string& text, const std::string& where) {
-  const std::string_view first = first_words(text);
-  if (config_form(text) != ConfigForm::toml || first.find('=') == first.npos || first.starts_with('[')) return false;
-  return !has_tables(text) || (!where.ends_with(".toml") && !read_config_arguments(text, where));
-}
-
-bool is_argument_file(std::string_view first) { return first.size() > 2 && first.starts_with("--") && first[2] != '-'; }
-
-/// Does the script take as many of its own arguments as it is given? Then "2" need not stand in it.
-bool takes_any_argument(std::string_view text, std::string_view name) {
-  constexpr std::string_view forms[] = {"$@", "${@", "$*", "$#", "shift", "getopts"};
-  return name.find_first_not_of("0123456789") == name.npos &&
-         std::ranges::any_of(forms, [&](std::string_view form) { return text.find(form) != text.npos; });
-}
 
 Expected<void> check_source(std::string_view text, const std::string& where, const LaunchSource& source) {
   for (const auto& [name, value] : source.defined)
@@ -173,9 +126,29 @@ bool is_of_megatron(std::string_view id) {
   return (id.starts_with("megatron") && id != "megatron-swift") || id == "nemo";
 }
 
+constexpr std::string_view how_to_find = "the file beside the launch, or --files-from FOLDER that has it";
+
+/// What a dialect lacks may stand in a file that is not there.
+Expected<void> settle_with_files(Launch& launch) {
+  const auto settled = settle_dialect(launch);
+  if (settled && !(launch.arguments.empty() && !launch.lost.empty())) return {};
+  if (launch.lost.empty()) return settled;
+  return fail(launch.where,
+      fmt::format("{:.80} is not there, and it has arguments of the launch{}", launch.lost,
+          settled ? "" : fmt::format("; without it: {}", settled.error().what)),
+      std::string(how_to_find));
+}
+
 /// Is it known whose launch it is?
 Expected<void> check_framework(const Launch& launch) {
   if (launch.framework != nullptr) return {};
+  if (!launch.unread.empty())
+    return fail(launch.where,
+        fmt::format(
+            "{:.80} is not there, and without it neither the program nor the arguments tell which framework the "
+            "launch is of",
+            launch.unread.front()),
+        std::string(how_to_find));
   return fail(launch.where, "neither its program nor its arguments tell which framework it is of",
       fmt::format("the flag of its framework in place of --launch: {}", fmt::join(framework_flags(), ", ")));
 }
@@ -233,13 +206,14 @@ Expected<Launch> finish_launch(
     Launch launch, const LaunchLine* line, const LaunchSource& source, const LaunchFolders& folders) {
   launch.release = source.release;
   launch.told = source.told;
-  TRY(check_dialect(launch, line != nullptr));
+  const std::string* program = line != nullptr ? &line->program : nullptr;
+  TRY(check_dialect(launch, program));
   const std::string_view usual = source.flag != nullptr ? source.flag->usual : "megatron-lm";
   const Framework* shown = framework_of(launch, line, usual);
   launch.framework = shown != nullptr ? shown : find_framework("megatron-lm");  // until its files show another
   add_words(launch, source);  // in front of the files: references in those take them
   TRY(add_named_files(launch, line, folders));
-  TRY(check_dialect(launch, line != nullptr));
+  TRY(check_dialect(launch, program));
   if (line != nullptr && line->wrapped) drop_counts_of_wrapped(launch);
   // A file may show whose launch it is.
   launch.framework = framework_of(launch, line, shown != nullptr ? shown->id : usual);
@@ -248,12 +222,11 @@ Expected<Launch> finish_launch(
   if (line != nullptr) launch.program = line->program;
   else if (const GivenArgument* entry = launch.find("experiment.task.entrypoint"))  // FlagScale's
     launch.program = last_of_path(entry->value);
-  if (launch.program == "nemo")  // "nemo llm finetune"
-    for (const GivenArgument& word : line->positional) launch.program += ' ' + word.value;
+  if (line != nullptr) name_command_words(launch, line->positional);
   put_defined(launch, source);
   if (launch.framework->id == "primus") put_primus_defaults(launch, source);
   split_flags(launch);
-  TRY(settle_dialect(launch));
+  TRY(settle_with_files(launch));
   TRY(check_release(launch, source));
   TRY(check_names(launch));
   return launch;
@@ -363,6 +336,22 @@ Expected<Launch> launch_of_manifest(
   return launch;
 }
 
+/// The one document of a file of YAML that may be a task; nothing where it is none.
+std::optional<MachineTask> task_of_text(const std::string& text, const std::string& where) {
+  if (!looks_like_machine_task(text)) return std::nullopt;
+  const auto documents = read_yaml(text, where);
+  return documents && documents->size() == 1 ? machine_task(documents->front()) : std::nullopt;
+}
+
+Expected<Launch> launch_of_task(
+    const MachineTask& task, const std::string& where, const LaunchSource& source, const LaunchFolders& folders) {
+  const SourcedText sourced = sourced_from(folders);
+  TRY(auto lines, find_launches(task.script, where, source.defined, sourced));
+  for (LaunchLine& line : lines)
+    if (line.gpu_kind.empty()) line.gpu_kind = task.gpu_kind;
+  return launch_of_script(lines, where, source, folders, launch_again(task.script, where, source, sourced));
+}
+
 /// Its text is YAML with services, as no script is.
 std::optional<YamlNode> compose_file(const std::string& text, const std::string& where) {
   if (text.starts_with("#!") || text.find("services:") == std::string::npos) return std::nullopt;
@@ -385,6 +374,7 @@ Expected<Launch> launch_of_text(
   TRY(check_source(text, where, source));
   if (is_job_manifest(text, where)) return launch_of_manifest(text, where, source, folders);
   if (const auto compose = compose_file(text, where)) return launch_of_compose(*compose, where, source, folders);
+  if (const auto task = task_of_text(text, where)) return launch_of_task(*task, where, source, folders);
   if (is_python_launch(text)) return launch_of_python(text, where, source, folders);
   if (!text.starts_with("#!")) TRY(check_text_dialect(text, where));
   const std::string_view first = first_words(text);

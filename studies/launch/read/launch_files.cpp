@@ -29,6 +29,7 @@ struct NamedFile {
   std::string name;          ///< as written
   bool open = false;         ///< holds a variable that nothing sets
   std::string section = {};  ///< that its names are read in
+  bool arguments = false;    ///< it has arguments of the program, and not settings of an engine
 };
 
 bool looks_like_config(std::string_view name) {
@@ -45,9 +46,9 @@ const std::string* last_value(const std::vector<GivenArgument>& arguments, std::
 std::vector<NamedFile> named_files(const Launch& launch, const LaunchLine* line) {
   std::vector<NamedFile> files;
   const auto add = [&](const GivenArgument& given) {
-    const bool config = looks_like_config(given.value);
+    const bool config = looks_like_config(given.value), own = given.name.empty() || given.name == "config";
     if (given.value != "true" && !says_none(given.value) && (config || given.name != "deepspeed"))
-      files.push_back({given.value, !given.unset.empty(), given.name == "fsdp_config" ? "fsdp_config." : ""});
+      files.push_back({given.value, !given.unset.empty(), given.name == "fsdp_config" ? "fsdp_config." : "", own});
   };
   for (const GivenArgument& given : launch.arguments) {
     const std::string_view part = std::string_view(given.name).substr(given.name.rfind('.') + 1);
@@ -150,9 +151,13 @@ Expected<void> take_beside(Launch& launch, const std::string& path, const std::s
   return put_in_front(launch, std::move(read), path), Expected<void>{};
 }
 
-/// What accelerate's file says of the split nothing else says, but for --zero on stepcast's own line.
-void note_missing(Launch& launch, const LaunchLine* line, const std::string& name) {
+/// What a file with the program's own arguments says nothing else says; nor what accelerate's says of the split, but
+/// for
+/// --zero on stepcast's own line.
+void note_missing(Launch& launch, const LaunchLine* line, const NamedFile& file) {
+  const std::string& name = file.name;
   launch.unread.push_back(name);
+  if (file.arguments) return void(launch.lost = name);
   if (line == nullptr || line->launcher != "accelerate" || launch.told.contains(FieldId::zero)) return;
   for (const char* told : {"use_deepspeed", "use_fsdp", "use_megatron_lm", "zero_stage", "deepspeed_config_file"})
     if (last_value(line->launcher_given, told) != nullptr) return;
@@ -218,7 +223,7 @@ Expected<void> add_named_files(Launch& launch, const LaunchLine* line, const Lau
       continue;
     }
     TRY(const auto path, next->open ? Expected<std::string>() : named_file(folders, next->name));
-    if (path.empty()) note_missing(launch, line, next->name);
+    if (path.empty()) note_missing(launch, line, *next);
     else TRY(take_beside(launch, path, next->section));
   }
   return line != nullptr && !folders.empty() ? take_hosts(launch, *line, folders) : Expected<void>{};

@@ -177,6 +177,16 @@ Expected<void> check_checkpoint(const Launch& launch, const LaunchHints& hints, 
                     : "the network in front: llama2-70b, or its config.json; or --lenient for what the launch tells");
 }
 
+/// Behind all else that a launch may lack: one flag tells it.
+Expected<void> check_samples(const Launch& launch, const LaunchHints& hints, std::vector<std::string>& warnings) {
+  if (launch.bound.empty() || hints.told.contains(FieldId::sequence)) return {};
+  std::string text =
+      "samples are not packed, so that sequences are as long as those of the data, which this only bounds";
+  if (hints.lenient) return warnings.push_back(fmt::format("{}: {}", launch.bound, text)), Expected<void>{};
+  return fail(launch.bound, std::move(text),
+      "--seq N beside the launch, the length that batches are filled up to; or --lenient for the bound");
+}
+
 }  // namespace
 
 Expected<LaunchReading> read_meaning(const Launch& launch, const LaunchHints& hints) {
@@ -194,6 +204,7 @@ Expected<LaunchReading> read_meaning(const Launch& launch, const LaunchHints& hi
   TRY(check_left_open(counted, hints, answers));
   TRY(auto run, read_launched_run(counted, hints, answers, reading.notes));
   TRY(RequestWriter(counted, run, reading.request).write());
+  TRY(check_samples(counted, hints, reading.request.warnings));
   if (run.lora_rank > 0 && run.network.experts.count > 0)
     reading.notes.emplace_back("adapters of experts, where the program has any, are not forecast");
   reading.request.warnings.insert(reading.request.warnings.end(), run.warnings.begin(), run.warnings.end());

@@ -218,13 +218,14 @@ bool makes_kernels(const std::string& backend) {
   return !is_off(word) && word != "eager" && word != "aot_eager";
 }
 
-/// accelerate runs what distributed_type names, and compiles nothing unless dynamo_backend says so.
+/// accelerate runs what distributed_type names, networks of transformers on DeepSpeed too, and compiles nothing unless
+/// dynamo_backend says so.
 void stack_of_accelerate(const LaunchSubject& subject) {
   const std::string engine = lower_case(subject.answers.text(Asked::engine).value_or(""));
   const auto compiled = subject.answers.text_or_default(Asked::compiled);
   if (engine == "megatron_lm") subject.out.stack = "megatron-core";
   else if (engine == "deepspeed" || subject.is_on("use_deepspeed") || subject.has_section("zero_optimization."))
-    subject.out.stack = "deepspeed-zero";
+    subject.out.stack = stack_on_deepspeed(subject);
   else subject.out.stack = compiled && makes_kernels(*compiled) ? "pytorch-fsdp" : "pytorch-fsdp-eager";
 }
 

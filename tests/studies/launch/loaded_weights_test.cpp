@@ -30,6 +30,7 @@ ParameterBytes bytes_of(const std::string& text, const std::string& where, std::
   launch->told = std::move(told);
   LaunchHints hints;
   hints.gpus = 8;
+  hints.told.insert(FieldId::sequence);  // as if --seq told it where samples are not packed
   const auto reading = read_meaning(*launch, hints);
   EXPECT_TRUE(reading) << to_text(reading.error()) << text;
   if (!reading) return {};
@@ -108,6 +109,7 @@ TEST(LoadedWeights, SwiftsFilesOfFsdpAreRead) {
         "run.sh");
     LaunchHints hints;
     hints.gpus = 8;
+    hints.told.insert(FieldId::sequence);
     const auto reading = launch ? read_meaning(*launch, hints) : tl::unexpected(launch.error());
     return reading ? reading->request.said().at("zero").text : to_text(reading.error());
   };

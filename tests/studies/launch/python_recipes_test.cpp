@@ -115,6 +115,43 @@ TEST(PythonRecipes, ParametersOfAScriptsFunctionAreAsItHasThem) {
     EXPECT_THAT(gpus(taken + changes + "    return recipe\n" + run), Not(testing::StrEq("8"))) << changes;
 }
 
+/// A function's one call hands its parameters over, by place or by name; two that differ are not read.
+TEST(PythonRecipes, ACallHandsTheParametersOfItsFunction) {
+  const auto text = [](const std::string& end, const std::string& given = "nodes: int, gpus: int = 4") {
+    return "import nemo_run as run\ndef configure(" + given +
+           "):\n    recipe = llm.llama3_8b.pretrain_recipe(name='x', num_nodes=nodes, num_gpus_per_node=gpus)\n"
+           "    return recipe\n" +
+           end;
+  };
+  const auto gpus = [](const std::string& script) {
+    const auto launch = read_in(script, "run.py");
+    const auto reading = launch ? read_meaning(*launch, LaunchHints{}) : tl::unexpected(launch.error());
+    return reading ? reading->request.said().at("gpus").text : to_text(reading.error());
+  };
+  for (const char* call :
+      {"configure(2, 8)", "configure(nodes=2, gpus=8)", "configure(2, gpus=8)", "configure (nodes = 2, gpus = 8)"})
+    EXPECT_EQ(
+        gpus(text(fmt::format("def main():\n    recipe = {}\n    run.run(recipe, executor=local())\n", call))), "16")
+        << call;
+  EXPECT_EQ(gpus(text("run.run(configure(2), executor=local())\n")), "8") << "4 GPUs a node unless told";
+  EXPECT_EQ(gpus(text("recipe = configure(2)\nrecipe.trainer.devices = 8\nrun.run(recipe)\n")), "16");
+  for (const char* open : {"recipe = configure(count(), 8)\n", "recipe = configure(*sizes)\n",
+           "recipe = configure(2, n=8)\n", "recipe = configure(2)\nother = configure(4)\n"})
+    EXPECT_THAT(gpus(text(open)), AllOf(Not(testing::StrEq("8")), Not(testing::StrEq("16")))) << open;
+}
+
+/// A function may give the recipe back at once.
+TEST(PythonRecipes, ARecipeIsGivenBackWithoutAName) {
+  const std::string text = "import nemo_run as run\ndef configure(nodes=1):\n"
+                           "    return llm.llama3_8b.pretrain_recipe(name='x', num_nodes=nodes, num_gpus_per_node=8)\n";
+  const std::string main = "recipe = configure(nodes=1)\nrecipe.trainer.strategy.tensor_model_parallel_size = 2\n"
+                           "run.run(recipe)\n";
+  EXPECT_THAT(
+      meaning_of(text + main, "run.py"), AllOf(HasSubstr("nemo llama3-8b "), HasSubstr("tp=2"), HasSubstr("gpus=8")));
+  EXPECT_THAT(
+      meaning_of(text + "recipe = change(configure(nodes=1))\nrun.run(recipe)\n", "run.py"), HasSubstr("is not read"));
+}
+
 /// What follows the block in which a recipe is taken belongs to it, and one that a condition takes is not read.
 TEST(PythonRecipes, ARecipeUnderAConditionIsNotRead) {
   const std::string text = "import nemo_run as run\ndef configure():\n    if big:\n"

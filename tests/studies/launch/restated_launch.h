@@ -84,6 +84,8 @@ inline Expected<Launch> read_restated(const RestatedLaunch& row) {
   source.defined = row.defined;
   source.words = row.words;
   source.release = row.release;
+  for (const auto& [key, value] : row.beside)
+    if (const RunField* field = find_field(key)) source.told.insert(field->id);
   return read_launch(source);
 }
 

@@ -28,6 +28,7 @@ std::string noted(const std::string& text, const std::string& where = "run.yaml"
   if (!launch) return to_text(launch.error());
   LaunchHints hints;
   hints.gpus = gpus;
+  hints.told.insert(FieldId::sequence);  // as if --seq told it where samples are not packed
   const auto reading = read_meaning(*launch, hints);
   return reading ? fmt::format("{}", fmt::join(reading->notes, "\n")) : to_text(reading.error());
 }

@@ -96,7 +96,9 @@ TEST(SettledPrograms, LitgptDoesWhatItsProgramsDo) {
   EXPECT_THAT(meaning_of("checkpoint_dir: c/Llama-2-7b-hf\nout_dir: out\ntrain:\n  micro_batch_size: 1\n"),
       HasSubstr("as long as the longest of the data"));
   const auto bytes = [&](const std::string& text) {
-    const auto reading = read_meaning(*read_in(text), {});
+    LaunchHints hints;
+    hints.told.insert(FieldId::sequence);
+    const auto reading = read_meaning(*read_in(text), hints);
     EXPECT_TRUE(reading) << to_text(reading.error());
     return reading ? reading->request.stack->row.master_bytes : -1;
   };
@@ -229,7 +231,7 @@ TEST(SettledPrograms, GpusOfALaunchThatAnotherProgramStarts) {
 TEST(SettledPrograms, ProcessesOfAWrappedLaunchAreNotThoseOfTheJob) {
   const auto launch = read_in(
       "python mason.py --num_nodes 4 --gpus 8 -- accelerate launch --num_processes 8 train.py --model_name_or_path "
-      "Qwen/Qwen3-8B --per_device_train_batch_size 1 --bf16 --max_seq_length 2048\n",
+      "Qwen/Qwen3-8B --per_device_train_batch_size 1 --bf16 --packing --max_seq_length 2048\n",
       "run.sh");
   ASSERT_TRUE(launch) << to_text(launch.error());
   EXPECT_THAT(launch->notes, Contains(HasSubstr("mason.py, which may start it on several nodes")));
@@ -258,7 +260,7 @@ TEST(SettledPrograms, AccelerateIsPricedAsItsEngine) {
   EXPECT_EQ(stack("distributed_type: FSDP\ndynamo_config:\n  dynamo_backend: INDUCTOR\n"), "pytorch-fsdp");
   EXPECT_EQ(stack("distributed_type: FSDP\ndynamo_config:\n  dynamo_backend: EAGER\n"), "pytorch-fsdp-eager");
   EXPECT_EQ(stack("distributed_type: FSDP\ndynamo_config:\n  dynamo_backend: AOT_EAGER\n"), "pytorch-fsdp-eager");
-  EXPECT_EQ(stack("distributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 3\n"), "deepspeed-zero");
+  EXPECT_EQ(stack("distributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 3\n"), "deepspeed-transformers");
   EXPECT_EQ(stack("distributed_type: MEGATRON_LM\nmegatron_lm_config:\n  megatron_lm_tp_degree: 2\n"), "megatron-core");
 }
 

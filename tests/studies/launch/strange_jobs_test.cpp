@@ -85,10 +85,10 @@ TEST_F(StrangeJobs, TasksAndRolloutsAreNoPretraining) {
   const std::string rollouts = "ray job submit --address=\"http://127.0.0.1:8265\" -- python3 train.py "
                                "--actor-num-nodes 1 --rollout-batch-size 32" +
                                sizes + "\n";
-  EXPECT_THAT(predict("--megatron", rollouts).err, HasSubstr("a configuration of slime"));
+  EXPECT_THAT(predict("--megatron", rollouts).err, HasSubstr("a launch of slime"));
   const std::string tuning = "torchrun --nproc_per_node 8 -m verl.trainer.sft_trainer data.train_files=a "
                              "data.max_token_len_per_gpu=1024 model.path=b engine=megatron\n";
-  EXPECT_THAT(predict("--megatron", tuning).err, HasSubstr("a configuration of verl"));
+  EXPECT_THAT(predict("--megatron", tuning).err, HasSubstr("a launch of verl"));
   EXPECT_THAT(
       predict("--nemo", "#!/bin/bash\npython main.py stages=[training] training=gpt3/5b training.trainer.num_nodes=2\n")
           .err,

@@ -132,7 +132,7 @@ TEST_F(StrangeNetworks, AnUnusedWidthMakesNoOtherNetwork) {
 TEST_F(StrangeNetworks, ProgramsOfOthersAreCalledByTheirNames) {
   const std::string core = "#!/bin/bash\npython src/train/OLMo-sft.py train run cluster --trainer.max_duration.value=2 "
                            "--train_module.optim.lr=8e-5 --seq_len=32768 --num_nodes=8\n";
-  EXPECT_THAT(predict("--trainer", core).err, HasSubstr("a configuration of OLMo-core"));
+  EXPECT_THAT(predict("--trainer", core).err, HasSubstr("a launch of OLMo-core"));
   const std::string rl = "defaults: ../sft.yaml\nsft:\n  max_num_steps: 250\npolicy:\n  model_name: "
                          "meta-llama/Llama-3.1-8B\n  train_micro_batch_size: 2\ncluster:\n  num_nodes: 1\n";
   EXPECT_THAT(of_file("--nemo", "run.yaml", rl).err, HasSubstr("a configuration of NeMo RL"));
@@ -200,10 +200,11 @@ TEST_F(StrangeNetworks, TorchtitansOptimizerIsKnownByItsMaker) {
 
 /// A file of FSDP says what is in shards; ms-swift shards all where it does not.
 TEST_F(StrangersLaunch, FilesOfFsdpSayWhatIsInShards) {
-  const std::string swift = "NPROC_PER_NODE=8 swift sft --model Qwen/Qwen2.5-7B-Instruct --tuner_type full "
-                            "--torch_dtype bfloat16 --per_device_train_batch_size 1 --max_length 2048 --fsdp ";
+  const std::string swift =
+      "NPROC_PER_NODE=8 swift sft --model Qwen/Qwen2.5-7B-Instruct --tuner_type full "
+      "--torch_dtype bfloat16 --per_device_train_batch_size 1 --packing true --max_length 2048 --fsdp ";
   const std::string trainer = "torchrun --nproc_per_node 8 sft.py --model_name_or_path Qwen/Qwen2.5-7B --bf16 "
-                              "--per_device_train_batch_size 1 --max_length 2048 --fsdp ";
+                              "--per_device_train_batch_size 1 --gradient_checkpointing true --max_length 2048 --fsdp ";
   write("none.json", R"({"fsdp_config": {"fsdp_version": 2}})");
   write("kind.yaml", "fsdp: shard_grad_op auto_wrap\nfsdp_config:\n  fsdp_version: 2\n");
   EXPECT_EQ(predict("--ms-swift", swift + "kind.yaml\n").code, 0);

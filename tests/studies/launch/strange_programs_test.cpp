@@ -22,11 +22,12 @@ const std::string two_nodes = "torchrun --nnodes 2 --nproc_per_node 8 pretrain_g
 TEST_F(StrangersLaunch, WhatIsKeptInHostMemoryIsRefusedByOneRule) {
   write("ds.json", "{\"zero_optimization\": {\"stage\": 2, \"offload_optimizer\": {\"device\": \"cpu\"}},\n"
                    " \"bf16\": {\"enabled\": true}}\n");
-  const std::string factory = "NPROC_PER_NODE=8 llamafactory-cli train --stage sft --finetuning_type full --cutoff_len "
-                              "2048" +
-                              tuned + "--deepspeed ";
-  const std::string swift = "NPROC_PER_NODE=8 swift sft --model Qwen/Qwen3-8B --train_type full --max_length 2048 "
-                            "--per_device_train_batch_size 1 --deepspeed ";
+  const std::string factory =
+      "NPROC_PER_NODE=8 llamafactory-cli train --stage sft --finetuning_type full --packing true "
+      "--cutoff_len 2048" +
+      tuned + "--deepspeed ";
+  const std::string swift = "NPROC_PER_NODE=8 swift sft --model Qwen/Qwen3-8B --train_type full --packing true "
+                            "--max_length 2048 --per_device_train_batch_size 1 --deepspeed ";
   const std::string trainer =
       "torchrun --nproc_per_node 8 run_clm.py --block_size 2048" + tuned + "--deepspeed ds.json";
   const std::pair<const char*, std::string> kept[] = {{"--megatron", two_nodes + " --optimizer-cpu-offload"},
@@ -66,7 +67,7 @@ TEST_F(StrangersLaunch, ProgramsThatAreNotReadAreNamed) {
       {two_nodes + " --base-model llama --use-la-module --la-module gla", "Linear-MoE"}};
   for (const auto& [launch, name] : launches)
     EXPECT_THAT(predict("--launch", launch + "\n").err,
-        HasSubstr(fmt::format("a configuration of {}, which is recognised and not read", name)));
+        HasSubstr(fmt::format("a launch of {}, which is recognised and not read", name)));
   const std::string oumi = write("oumi.yaml", "model:\n  model_name: meta-llama/Llama-3.1-8B\n"
                                               "training:\n  trainer_type: TRL_SFT\n  per_device_train_batch_size: 2\n");
   EXPECT_THAT(run_line("predict --launch " + oumi).err, HasSubstr("a configuration of oumi"));
@@ -90,8 +91,9 @@ TEST_F(StrangersLaunch, MegatronLlamaHasWordsOfItsOwn) {
 }
 
 TEST_F(StrangersLaunch, MegatronSwiftTellsItsNetworkByAConvertedFolder) {
-  const std::string run = "NPROC_PER_NODE=8 megatron sft --tensor_model_parallel_size 2 --max_length 4096 "
-                          "--micro_batch_size 1 --global_batch_size 16 ";
+  const std::string run =
+      "NPROC_PER_NODE=8 megatron sft --tensor_model_parallel_size 2 --max_length 4096 --packing true "
+      "--micro_batch_size 1 --global_batch_size 16 ";
   const Ran named = predict("--launch", run + "--load out/Qwen2.5-7B-Instruct-mcore\n");
   EXPECT_EQ(named.code, 0) << named.err;
   EXPECT_THAT(named.out, AllOf(HasSubstr("Qwen2.5 7B on 8"), HasSubstr("is taken for weights")));
@@ -108,7 +110,7 @@ TEST_F(StrangersLaunch, MegatronSwiftTellsItsNetworkByAConvertedFolder) {
 
 TEST_F(StrangersLaunch, FoldersOfHuggingFacesCacheNameTheirNetwork) {
   const std::string run =
-      "NPROC_PER_NODE=8 swift sft --train_type full --max_length 2048 --per_device_train_batch_size 1 "
+      "NPROC_PER_NODE=8 swift sft --train_type full --packing true --max_length 2048 --per_device_train_batch_size 1 "
       "--deepspeed zero3 --model /cache/hub/models--Qwen--Qwen3-8B/snapshots/";
   const Ran cached = predict("--launch", run + "0123abcd\n");
   EXPECT_EQ(cached.code, 0) << cached.err;

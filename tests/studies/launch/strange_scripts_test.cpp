@@ -269,7 +269,7 @@ TEST_F(StrangersLaunch, AFileMadeBySedIsReadWhereItsPatternsAreLetters) {
 TEST_F(StrangersLaunch, AMissingFileThatAccelerateNamesIsAskedForItsStage) {
   const std::string run = "accelerate launch --num_processes 8 --use_deepspeed --deepspeed_config_file made.json "
                           "finetune.py --model_name_or_path meta-llama/Llama-2-7b-hf --per_device_train_batch_size 2 "
-                          "--gradient_accumulation_steps 4 --max_seq_length 1024 --bf16 True\n";
+                          "--gradient_accumulation_steps 4 --packing true --max_seq_length 1024 --bf16 True\n";
   const Ran missing = predict("--accelerate", run);
   EXPECT_EQ(missing.code, 2) << missing.out;
   EXPECT_THAT(missing.err, HasSubstr("made.json is not there, and it says the stage of ZeRO"));
@@ -290,10 +290,11 @@ TEST_F(StrangersLaunch, ProgramsOnTheTrainerAreRead) {
     const char *arguments, *said, *refused;
   };
   const TrainerRow rows[] = {{"--block_size 1024 --fsdp 'full_shard auto_wrap'", "use tp, dp, fsdp", ""},
-      {"--max_seq_length 1024 --fsdp 'auto_wrap shard_grad_op' --gradient_checkpointing", "recompute norm", ""},
+      {"--packing true --max_seq_length 1024 --fsdp 'auto_wrap shard_grad_op' --gradient_checkpointing",
+          "recompute norm", ""},
       {"--block_size 1024 --fsdp 'auto_wrap hybrid_shard_zero2'", "use tp, dp, zero2", ""},
-      {"--model_max_length 1024 --use_lora True --lora_r 8", "\"lora\": 8", ""},
-      {"--model_max_length 1024 --use_lora False --lora_r 8", "\"sequence\": 1024", ""},
+      {"--packing true --model_max_length 1024 --use_lora True --lora_r 8", "\"lora\": 8", ""},
+      {"--packing true --model_max_length 1024 --use_lora False --lora_r 8", "\"sequence\": 1024", ""},
       {"--model_max_length 1024 --use_lora True", "", "nothing says of which rank"},
       {"--model_max_length 1_024 --q_lora True", "", "weights of few bits"},
       {"--fsdp 'full_shard auto_wrap'", "", "do not tell the sequence length"},

@@ -100,7 +100,7 @@ TEST_F(StrangersLaunch, ConfigurationsOfOthersAreRefusedByTheirName) {
   const Ran command = predict("--megatron", "python3 -m verl.trainer.main_ppo data.train_batch_size=1024 "
                                             "actor_rollout_ref.model.path=Qwen/Qwen2-7B trainer.nnodes=1\n");
   EXPECT_EQ(command.code, 2) << command.out;
-  EXPECT_THAT(command.err, HasSubstr("a configuration of verl"));
+  EXPECT_THAT(command.err, HasSubstr("a launch of verl"));
 }
 
 const std::string nemo = "trainer:\n  devices: 8\n  num_nodes: 4\n  precision: bf16\nmodel:\n  num_layers: 24\n  "

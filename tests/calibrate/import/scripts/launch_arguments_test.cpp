@@ -35,26 +35,62 @@ TEST(LaunchArguments, WhatLaunchersAreTold) {
     std::int64_t gpus;
   };
   const Case cases[] = {
-      {"torchrun --nproc-per-node 4 train.py --a 1", 4},
-      {"torchrun --nproc_per_node=8 --nnodes=3 train.py --a 1", 24},
+      {"torchrun --nproc-per-node 4 train.py --a 1", 4}, {"torchrun --nproc_per_node=8 --nnodes=3 train.py --a 1", 24},
       {"python -m torch.distributed.launch --nproc_per_node 8 train.py --a 1", 8},
       {"deepspeed --num_nodes 2 --num_gpus=4 train.py --deepspeed_config ds.json", 8},
       {"srun -N 2 --ntasks-per-node=8 python train.py --a 1", 16},
       {"srun --nodes 4 --ntasks-per-node 1 torchrun --nproc_per_node 8 --nnodes 4 train.py --a 1", 32},
-      {"mpirun -np 16 -x PATH python3 train.py --a 1", 16},
-      {"accelerate launch --num_processes 8 train.py --a 1", 8},
-      {"NGPU=4 ./run_train.sh --training.seq_len 8192", 4},
-      {"N=2; G=8; srun -n $((N * G)) python train.py --a 1", 16},
+      {"mpirun -np 16 -x PATH python3 train.py --a 1", 16}, {"accelerate launch --num_processes 8 train.py --a 1", 8},
+      {"NGPU=4 ./run_train.sh --training.seq_len 8192", 4}, {"N=2; G=8; srun -n $((N * G)) python train.py --a 1", 16},
       {"#SBATCH -N 4\n#SBATCH --ntasks-per-node=8\nsrun python train.py --a 1", 32},
       {"torchrun --nproc_per_node 8 --nnodes $NODES train.py --a 1", 0},  // not known, and not taken for one node
-      {"python train.py --a 1", 0},
-      {"export NPROC_PER_NODE=8 NNODES=2\nswift sft --model a", 16},
+      {"python train.py --a 1", 0}, {"export NPROC_PER_NODE=8 NNODES=2\nswift sft --model a", 16},
       {"NPROC_PER_NODE=8 llamafactory-cli train --model_name_or_path a", 8},
       {"export NPROC_PER_NODE=8\ntrl sft --model_name_or_path a", 0},  // reads no such variable
       {"export NPROC_PER_NODE=8\naxolotl train run.yaml", 0},
       {"export NPROC_PER_NODE=8\npython 'my train.py' --a 1", 0},
+      {"torchrun --nnodes 2:2 --nproc_per_node 8 train.py --a 1", 16},
+      {"torchrun --nnodes 1:2 --nproc_per_node 8 train.py --a 1", 0},  // as many as there are
   };
   for (const Case& c : cases) EXPECT_EQ(launch(c.text).gpus(), c.gpus) << c.text;
+}
+
+/// A program that starts a rank for each GPU is started once a node: tasks of Slurm are such starts, and no ranks.
+/// src/llamafactory/launcher.py: NNODES is 1 and NPROC_PER_NODE the GPUs that are there, unless told.
+TEST(LaunchArguments, WhatStartsItsRanksItselfIsStartedOnceANode) {
+  const std::string train = "srun llamafactory-cli train --model_name_or_path a\n",
+                    nodes = "export NNODES=$SLURM_NNODES\n", two = "#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=1\n";
+  const struct {
+    std::string text;
+    std::int64_t gpus;
+  } cases[] = {
+      {two + "#SBATCH --gres=gpu:8\n" + nodes + train, 16},
+      {two + "#SBATCH --gpus-per-node=h100:4\n" + nodes + train, 8},
+      {two + nodes + "export NPROC_PER_NODE=8\n" + train, 16}, {two + nodes + "CUDA_VISIBLE_DEVICES=0,1 " + train, 4},
+      {two + nodes + train, 0},                     // nobody says how many GPUs a node has
+      {two + "#SBATCH --gres=gpu:8\n" + train, 0},  // two runs of one node each
+      {"#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=8\n#SBATCH --gres=gpu:8\n" + nodes + train, 0},  // 8 starts a node
+      {"#SBATCH --nodes=1\n#SBATCH --gres=gpu:8\n" + train, 8},
+      {"#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=1\nexport NNODES=2 NPROC_PER_NODE=4\nsrun swift sft --model a\n",
+          8},
+      {"#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=1\n#SBATCH --gres=gpu:8\nsrun trl sft --model a\n", 0},
+      {"#SBATCH --nodes=1\n#SBATCH --ntasks-per-node=1\n#SBATCH --gres=gpu:8\nsrun axolotl train a.yml\n", 8},
+      {two + "#SBATCH --gres=gpu:8\nsrun python train.py --a 1\n", 2},  // a plain program is a rank of its own
+  };
+  for (const auto& c : cases) EXPECT_EQ(launch(c.text).gpus(), c.gpus) << c.text;
+}
+
+/// torch/distributed/run.py: -m is a switch, and the first word that is no option is the module.
+TEST(LaunchArguments, TheSwitchForAModuleMayStandInFrontOfOptions) {
+  const LaunchLine line =
+      launch("torchrun -m --nnodes 2 --standalone --rdzv_backend c10d --nproc_per_node 8 pkg.train --a 1 --b c");
+  EXPECT_EQ(line.program, "pkg.train");
+  EXPECT_EQ(line.gpus(), 16);
+  EXPECT_EQ(line.arguments, (ArgumentMap{{"a", "1"}, {"b", "c"}}));
+  EXPECT_EQ(launch("python -m torch.distributed.run -m --nproc_per_node 4 pkg.train --a 1").program, "pkg.train");
+  EXPECT_EQ(launch("torchrun --nproc_per_node 4 --standalone -m pkg.train --a 1").program, "pkg.train");
+  EXPECT_EQ(launch("python -m litgpt pretrain a --b 1").program, "litgpt pretrain");
+  EXPECT_EQ(launch("python -m llamafactory.cli train a.yaml --b 1").program, "llamafactory.cli train");
 }
 
 TEST(LaunchArguments, NamesAndValues) {

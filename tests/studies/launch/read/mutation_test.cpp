@@ -53,6 +53,8 @@ std::vector<MutatedLaunch> all_read_launches() {
     if (!launch) continue;
     LaunchHints hints;
     hints.gpus = row.gpus;
+    for (const auto& [key, value] : row.beside)
+      if (const RunField* field = find_field(key)) hints.told.insert(field->id);
     if (!row.network.empty()) hints.network = *choose_network(row.network, ""), hints.must_agree = false;
     launches.push_back({testing_launch::case_name(row), std::move(*launch), std::move(hints), {}});
   }
