@@ -22,6 +22,7 @@ ServingWishes engine_wishes(const Arguments& arguments) {
   w.tp = count_of(arguments, "--tp", 1), w.pp = count_of(arguments, "--pp", 1);
   w.ep = count_of(arguments, "--ep", 1), w.attention_dp = count_of(arguments, "--dp-attention", 1);
   w.layout = arguments.value("--layout");
+  w.spare_experts = count_of(arguments, "--spare-experts", 0);
   w.exchange = arguments.value("--exchange");
   w.cp = count_of(arguments, "--cp", 1), w.dcp = count_of(arguments, "--dcp", 1);
   w.context = arguments.value("--cp-way");
@@ -168,6 +169,7 @@ Expected<Answer> answer_to(const Asked& asked) {
         "--prompts-mapping FILE: how prompts are split, or --phase decode");
   answer.room = capacity(answer.serving, length_of(asked));
   TRY(check_room(answer.serving, asked, answer.room));
+  TRY(check_longest_request(answer.serving, asked.wishes.longest, {}));
   answer.phase = phase_of(answer.serving, asked);
   return answer;
 }

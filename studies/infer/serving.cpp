@@ -164,6 +164,21 @@ Expected<std::shared_ptr<const sim::IterationForm>> form_of_one_kind(Serving& se
   return iteration_form(serving);
 }
 
+/// Copies that ranks have beside the experts, over as many as there are. Engines lay them out evenly
+/// (vllm/model_executor/layers/fused_moe/layer.py; sglang/srt/eplb/expert_location.py: as many on each rank).
+Expected<double> expert_copies(const ServingWishes& wishes, const NetworkSpec& network) {
+  const std::int64_t copies = wishes.spare_experts, experts = network.experts.count;
+  if (copies == 0) return 0.0;
+  if (experts == 0) return fail("--spare-experts", fmt::format("{} has no experts", network.id), "without it");
+  if (wishes.ep == 1)
+    return fail("--spare-experts", "each rank has a part of every expert, of which none is copied", "--ep 2 or more");
+  if (const std::int64_t over = (experts + copies) % wishes.ep; over != 0)
+    return fail("--spare-experts",
+        fmt::format("{} experts and {} copies on {} ranks, which have as many each", experts, copies, wishes.ep),
+        fmt::format("--spare-experts {}", copies + wishes.ep - over));
+  return static_cast<double>(copies) / static_cast<double>(experts);
+}
+
 Expected<void> check_images_served(const NetworkSpec& network) {
   if (!looks_at_encoder(network) || projector_parameter_count(network) == 0) return {};
   return fail(network.id, "an engine's iteration of a network with layers that look at images",
@@ -203,6 +218,9 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
   if (serving.scenario.split)
     for (std::string& doubled : doubled_key_heads(serving.network(), serving.tensor_ways, engine))
       serving.assumptions.push_back(std::move(doubled));
+  TRY(serving.expert_copies, expert_copies(wishes, serving.network()));
+  if (serving.expert_copies > 0)
+    serving.assumptions.emplace_back("copies of experts are in memory, and tokens go as without them");
   auto form = iteration_form(serving);
   if (!form && !wishes.mapping.text.empty()) form = form_of_one_kind(serving, form.error());
   TRY(serving.form, std::move(form));
@@ -222,6 +240,7 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
       return fail("--draft", "guessing before an iteration on several stages", "--pp 1, or no --draft");
     ServingWishes small = wishes;
     small.draft = 0, small.layout.clear();  // it is a layer alone
+    small.spare_experts = 0;
     // What is guessed belongs to the iteration that tries it, which the host prepares once.
     Engine within = engine;
     for (Engine::Tuning& tuning : within.tunings) tuning.host_per_iteration = tuning.host_per_sequence = Seconds(0);
@@ -261,7 +280,7 @@ Expected<Serving> serving_of(const ServingWishes& wishes) {
 double Serving::weight_bytes(const Held& held) const {
   const double layers = held.all - held.experts - held.wide;
   constexpr double wide = 2;
-  return held.experts * types.weight_bytes + layers * (types.experts_alone ? wide : types.weight_bytes) +
+  return held.experts * (1 + expert_copies) * types.weight_bytes + layers * (types.experts_alone ? wide : types.weight_bytes) +
          held.wide * wide;
 }
 

@@ -11,17 +11,22 @@
 namespace stepcast::infer {
 namespace {
 
-/// What engines refuse when they load weights, by the beginnings of their ids.
+/// What engines refuse when they start, by the beginnings of their ids.
 struct EngineRule {
   std::string_view engines;
   bool whole_key_heads;  ///< tp divides the key heads, or they divide tp
   bool whole_blocks;     ///< a rank's width of a product in blocks of fp8 is one of whole blocks
+  bool longest_fits;     ///< the cache holds one request of the longest that it is told to take
 };
 // vLLM: model_executor/models/llama.py, "assert self.total_num_kv_heads % tp_size == 0" (issues 5951, 16021), and
 // quantization/utils/fp8_utils.py, validate_fp8_block_shape (issues 17569, 25292). SGLang: srt/models/llama.py and
 // srt/layers/quantization/fp8_utils.py, the same. TensorRT-LLM: _torch/models/modeling_utils.py, duplicate_kv_weight;
-// of its blocks nothing is known.
-constexpr EngineRule engine_rules[] = {{"vllm", true, true}, {"sglang", true, true}, {"tensorrt-llm", true, false}};
+// of its blocks nothing is known. vLLM: v1/core/kv_cache_utils.py, check_enough_kv_cache_memory ("larger than the
+// available KV cache memory"; before, "larger than the maximum number of tokens that can be stored in KV cache"). The
+// others take shorter ones then: SGLang's srt/managers/scheduler.py, max_req_len; TensorRT-LLM's
+// _torch/pyexecutor/_util.py.
+constexpr EngineRule engine_rules[] = {
+    {"vllm", true, true, true}, {"sglang", true, true, false}, {"tensorrt-llm", true, false, false}};
 
 /// nullptr: an engine of one's own, or one whose rules nobody told.
 const EngineRule* rule_of(const Engine& engine) {
@@ -88,6 +93,16 @@ Expected<void> check_blocks(const run::Scenario& scenario, std::int64_t groups, 
                             width.all == n.experts.ffn_hidden && experts ? ", by --ep too" : ""));
   }
   return {};
+}
+
+Expected<void> check_longest(std::int64_t longest, std::int64_t holds, const Engine& engine) {
+  const EngineRule* rule = rule_of(engine);
+  if (rule == nullptr || !rule->longest_fits || longest <= holds) return {};
+  return fail("--max-model-len",
+      fmt::format("{} positions, and the cache holds {}: {} does not start", longest, holds, engine.name),
+      fmt::format("--max-model-len {} at most, more GPUs, narrower weights or cache, or a larger "
+                  "--gpu-memory-utilization",
+          holds));
 }
 
 std::vector<std::string> doubled_key_heads(const NetworkSpec& network, std::int64_t tp, const Engine& engine) {

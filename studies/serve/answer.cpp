@@ -104,6 +104,7 @@ Expected<Answer> answer(const Question& question) {
       infer::stage_parts(out.serving)};
   out.gpus = out.serving.scenario.plan.gpus * question.replicas;
   TRY(infer::check_requests(out.serving, held, out.servers.policy));
+  TRY(infer::check_longest_request(out.serving, question.engine.longest, question.batching.most_positions));
   const auto count = static_cast<std::int64_t>(load.requests.size());
   if (question.warm_up >= count)
     return fail("--warm-up", fmt::format("{} of {} requests are not counted", question.warm_up, count),
