@@ -44,8 +44,8 @@ constexpr std::string_view iteration_flags[] = {
 struct IterationView {
   std::string_view command, view;
 };
-constexpr IterationView iteration_views[] = {{"whatif", " --what-if"}, {"roofline", " --roofline"},
-    {"timeline", " --trace FILE.json"}, {"predict", ""}};
+constexpr IterationView iteration_views[] = {
+    {"whatif", " --what-if"}, {"roofline", " --roofline"}, {"timeline", " --trace FILE.json"}, {"predict", ""}};
 
 /// Of a step's command that was asked of an iteration. "": of another.
 std::string iteration_hint(const std::string& usage, const std::string& name) {

@@ -280,8 +280,8 @@ Expected<Serving> serving_of(const ServingWishes& wishes) {
 double Serving::weight_bytes(const Held& held) const {
   const double layers = held.all - held.experts - held.wide;
   constexpr double wide = 2;
-  return held.experts * (1 + expert_copies) * types.weight_bytes + layers * (types.experts_alone ? wide : types.weight_bytes) +
-         held.wide * wide;
+  return held.experts * (1 + expert_copies) * types.weight_bytes +
+         layers * (types.experts_alone ? wide : types.weight_bytes) + held.wide * wide;
 }
 
 double Serving::weight_bytes() const {

@@ -17,8 +17,8 @@ Expected<void> check_key_heads(const NetworkSpec& network, std::int64_t tp, cons
 /// Of weights in blocks of fp8. `groups`: ranks with sequences of their own. Error: ranks with parts of blocks, where
 /// the engine refuses them.
 Expected<void> check_blocks(const run::Scenario& scenario, std::int64_t groups, const Engine& engine);
-/// `holds`: positions of a request that the cache of the engine holds at most. Error: the longest request that it is told
-/// to take is longer, where the engine refuses that.
+/// `holds`: positions of a request that the cache of the engine holds at most. Error: the longest request that it is
+/// told to take is longer, where the engine refuses that.
 Expected<void> check_longest(std::int64_t longest, std::int64_t holds, const Engine& engine);
 /// That ranks have the same key heads, where no engine's rule forbids it.
 std::vector<std::string> doubled_key_heads(const NetworkSpec& network, std::int64_t tp, const Engine& engine);

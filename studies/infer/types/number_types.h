@@ -24,8 +24,8 @@ struct ServedTypes {
   std::vector<std::string> assumptions;  ///< what nobody said
 };
 
-/// `stored`: what the network's file says of its weights. Errors: names of no type, types that the GPU does not multiply
-/// in and no kernels widen, types of caches for weights and the other way round.
+/// `stored`: what the network's file says of its weights. Errors: names of no type, types that the GPU does not
+/// multiply in and no kernels widen, types of caches for weights and the other way round.
 Expected<ServedTypes> served_types(const TypeWishes& wishes, const StoredWeights& stored, const NetworkSpec& network,
     const Gpu& gpu, const Engine& engine);
 

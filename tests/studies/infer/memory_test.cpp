@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -130,6 +131,61 @@ TEST(InferMemory, WavesFollowFromTheCache) {
   const Phase all = static_batch(s, 64, 2048, 2048);
   EXPECT_GT(all.waves, 2);
   EXPECT_EQ(static_batch(serving("llama3-70b", "dgx-h100", 8), 64, 2048, 2048).waves, 1);
+}
+
+/// vLLM's Marlin widens weights that the GPU does not multiply in: they are as small, and products are wide. Other
+/// engines are refused, and are told what to ask for.
+TEST(InferMemory, NarrowWeightsThatTheGpuDoesNotMultiplyInAreWidened) {
+  const auto with = [](const char* machine, const char* weights, const char* products, const char* engine) {
+    ServingWishes wishes;
+    wishes.network = "llama3-8b", wishes.machine = machine, wishes.engine = engine;
+    wishes.weights = weights, wishes.products = products;
+    return serving_of(wishes);
+  };
+  const auto widened = with("dgx-h100", "nvfp4", "", "vllm"), asked = with("dgx-h100", "nvfp4", "bf16", "vllm");
+  ASSERT_TRUE(widened) << to_text(widened.error());
+  EXPECT_EQ(widened->types.products, Precision::bf16);
+  EXPECT_EQ(widened->types.weight_bytes, 0.5625);
+  EXPECT_THAT(fmt::format("{}", fmt::join(widened->assumptions, "\n")), HasSubstr("(Marlin) widen weights"));
+  EXPECT_EQ(iterate(*widened, {1, 1, 1000}).time.value(), iterate(*asked, {1, 1, 1000}).time.value());
+  const auto blocks = with("dgx-a100", "fp8-block", "", "vllm");
+  ASSERT_TRUE(blocks) << to_text(blocks.error());
+  EXPECT_EQ(blocks->types.products, Precision::bf16);
+  EXPECT_EQ(with("dgx-b200", "nvfp4", "", "vllm")->types.products, Precision::nvfp4);
+  EXPECT_EQ(with("dgx-h100", "fp8", "", "vllm")->types.products, Precision::fp8);
+  for (const char* engine : {"sglang", "tensorrt-llm", "vllm-2023"}) {
+    const auto refused = with("dgx-h100", "nvfp4", "", engine);
+    ASSERT_FALSE(refused) << engine;
+    EXPECT_THAT(refused.error().hint, HasSubstr("--products bf16"));
+  }
+}
+
+/// 32 copies of 128 experts on 8 ranks: each has 20 in place of 16, of 48 layers of three matrices of 2,048 x 768 in
+/// bf16.
+TEST(InferMemory, CopiesOfExpertsAreHeld) {
+  const auto with = [](std::int64_t copies, std::int64_t ep = 8, const char* network = "qwen3-30b-a3b") {
+    ServingWishes wishes;
+    wishes.network = network, wishes.machine = "dgx-h100", wishes.tp = 8, wishes.ep = ep, wishes.spare_experts = copies;
+    return serving_of(wishes);
+  };
+  EXPECT_NEAR(with(32)->weight_bytes() - with(0)->weight_bytes(), 4.0 * 48 * 3 * 2048 * 768 * 2, 1);
+  EXPECT_EQ(iterate(*with(32), {8, 1, 1000}).time.value(), iterate(*with(0), {8, 1, 1000}).time.value());
+  EXPECT_THAT(with(30).error().hint, HasSubstr("--spare-experts 32"));
+  EXPECT_THAT(with(32, 1).error().hint, HasSubstr("--ep 2"));
+  EXPECT_THAT(with(32, 8, "llama3-8b").error().what, HasSubstr("has no experts"));
+}
+
+/// Of every length: 2k is 2,048.
+TEST(InferMemory, LengthsInThousandsAreTheSame) {
+  for (const char* line : {"infer llama3-8b --prompt {} --cached {}", "infer llama3-8b --context {}",
+           "infer llama3-8b --prompt {} --output {}", "serve llama3-8b --input {} --output {} --concurrency 2",
+           "serve llama3-8b --input 4096 --output 2 --concurrency 2 --shared {} --most-positions {}",
+           "serve-sweep llama3-8b --gpus 1 --engine vllm --input {} --output {} --concurrency 2"}) {
+    const auto thousands = run_line(fmt::format(fmt::runtime(line), "2k", "2k")),
+               digits = run_line(fmt::format(fmt::runtime(line), 2048, 2048));
+    EXPECT_EQ(thousands.code, 0) << line << thousands.err;
+    EXPECT_EQ(thousands.out, digits.out) << line;
+  }
 }
 
 }  // namespace
