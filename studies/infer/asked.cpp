@@ -8,6 +8,7 @@
 #include "model/base/json_reader.h"
 #include "model/base/quantity_text.h"
 #include "studies/cli/flag_values.h"
+#include "studies/infer/start_rules.h"
 
 namespace stepcast::infer {
 
@@ -170,6 +171,8 @@ Expected<Answer> answer_to(const Asked& asked) {
   answer.room = capacity(answer.serving, length_of(asked));
   TRY(check_room(answer.serving, asked, answer.room));
   TRY(check_longest_request(answer.serving, asked.wishes.longest, {}));
+  TRY(check_turned_positions(asked.wishes.network, length_of(asked), asked.wishes.longest, answer.serving.engine,
+      asked.context > 0 ? "--context" : "--prompt"));
   answer.phase = phase_of(answer.serving, asked);
   return answer;
 }

@@ -9,6 +9,7 @@
 
 #include "model/catalog.h"
 #include "studies/infer/phases.h"
+#include "studies/infer/start_rules.h"
 #include "tests/studies/infer/serving_by_name.h"
 #include "tests/studies/run_program.h"
 
@@ -186,6 +187,40 @@ TEST(InferMemory, LengthsInThousandsAreTheSame) {
     EXPECT_EQ(thousands.code, 0) << line << thousands.err;
     EXPECT_EQ(thousands.out, digits.out) << line;
   }
+}
+
+/// The file of the network says how many positions are turned; one that stretches them says more, and a launch that
+/// takes longer ones goes over it. Engines of one's own have no such rule.
+TEST(InferMemory, NoRequestIsLongerThanThePositionsOfTheFile) {
+  const std::string file = testing_program::own_path("turned.json");
+  const auto put = [&](const std::string& scaling) {
+    std::ofstream(file) << R"({"architectures": ["Qwen3ForCausalLM"], "hidden_size": 4096, "intermediate_size": 12288,
+      "num_hidden_layers": 36, "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128,
+      "vocab_size": 151936, "max_position_embeddings": 40960, "tie_word_embeddings": false)"
+                        << scaling << "}";
+  };
+  const auto refused = [&](const std::string& line) {
+    const auto ran = run_line(line);
+    return ran.err.find("and the file of the network has 40960") != std::string::npos;
+  };
+  put("");
+  EXPECT_EQ(turned_positions(file), 40960);
+  EXPECT_TRUE(refused("infer " + file + " --context 40961"));
+  EXPECT_FALSE(refused("infer " + file + " --context 40960"));
+  EXPECT_TRUE(refused("infer " + file + " --prompt 40000 --output 961"));
+  EXPECT_TRUE(refused("serve " + file + " --input 40000 --output 961 --concurrency 1"));
+  EXPECT_EQ(run_line("serve " + file + " --input 40000 --output 960 --concurrency 1").code, 0);
+  EXPECT_TRUE(refused("infer " + file + " --context 50000 --engine sglang"));
+  EXPECT_FALSE(refused("infer " + file + " --context 50000 --engine pytorch"));
+  EXPECT_FALSE(refused("infer " + file + " --context 50000 --launch -- vllm serve m --max-model-len 60000"));
+  put(R"(, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768})");
+  EXPECT_EQ(turned_positions(file), 131072);
+  EXPECT_EQ(run_line("infer " + file + " --context 131072").code, 0);
+  put(R"(, "rope_scaling": {"type": "linear", "factor": 2.0})");
+  EXPECT_EQ(turned_positions(file), 81920);
+  put(R"(, "rope_scaling": {"rope_type": "llama3", "factor": 8.0, "original_max_position_embeddings": 8192})");
+  EXPECT_EQ(turned_positions(file), 40960);
+  EXPECT_EQ(turned_positions("llama3-8b"), 0);
 }
 
 }  // namespace
