@@ -80,6 +80,14 @@ TEST(ServeLaunch, CopiesOfExpertsAreInTheMemoryAlone) {
   EXPECT_NEAR(weights("--eplb-config.num_redundant_experts 32") - without, two_gpus, 1);
 }
 
+/// Half a byte and a scale of one for 16: of 36 layers with keys and values of 8 heads of 128 numbers.
+TEST(ServeLaunch, ACacheInNvfp4IsRead) {
+  const std::string launch = " --context 1000 --launch -- vllm serve Qwen/Qwen3-8B --kv-cache-dtype nvfp4";
+  const json answer = json::parse(run_line("infer --json --machine dgx-b200" + launch).out, nullptr, false);
+  EXPECT_EQ(answer["memory"]["cache_bytes_per_position"], 36 * 2 * 8 * 128 * 0.5625);
+  EXPECT_THAT(run_line("infer --machine dgx-h100" + launch).err, HasSubstr("has no nvfp4 matrix units"));
+}
+
 /// vLLM does not start where its cache holds no request of --max-model-len; the others take shorter ones.
 TEST(ServeLaunch, ALongestRequestOverTheCacheIsRefused) {
   const std::string model = " --launch -- vllm serve meta-llama/Llama-3.1-70B-Instruct -tp 4 --max-model-len ";
