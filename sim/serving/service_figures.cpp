@@ -22,6 +22,17 @@ Latency latency_of(std::vector<Counted> values) {
   return out;
 }
 
+namespace {
+
+/// Of a request's words, the share that comes behind `begin`: its words are as far apart as each other.
+double share_behind(const Served& request, Seconds begin) {
+  if (request.last <= begin) return 0;
+  if (request.first >= begin) return 1;
+  return (request.last - begin) / (request.last - request.first);
+}
+
+}  // namespace
+
 ServiceFigures figures_of(const ServedRun& run, const Servers& servers, std::size_t warm_up) {
   assert(warm_up < run.requests.size());
   ServiceFigures out;
@@ -41,13 +52,13 @@ ServiceFigures figures_of(const ServedRun& run, const Servers& servers, std::siz
   out.per_word = latency_of(std::move(word)), out.between_words = latency_of(std::move(gaps));
   out.requests = static_cast<double>(run.requests.size() - warm_up);
   out.span = end - begin;
-  // Of all requests, those before warm-up was over, too: they share iterations with the others.
-  double words = 0, ended = 0;
+  // Of all requests, those before warm-up was over, too, which share iterations with the others: each counts as far as
+  // its words came behind, or those that were nearly done would make the rate too high.
+  double words = 0, served = 0;
   for (const RanIteration& ran : run.iterations)
     if (ran.start >= begin) words += static_cast<double>(ran.words);
-  for (const Served& request : run.requests)
-    if (request.last > begin) ended += 1;
-  out.words_per_second = words / out.span.value(), out.requests_per_second = ended / out.span.value();
+  for (const Served& request : run.requests) served += share_behind(request, begin);
+  out.words_per_second = words / out.span.value(), out.requests_per_second = served / out.span.value();
   if (out.per_word.mean.value() > 0) out.words_per_second_of_user = 1 / out.per_word.mean.value();
   const double span = out.span.value() * static_cast<double>(servers.replicas * servers.stages);
   for (const RanIteration& ran : run.iterations) {

@@ -26,7 +26,8 @@ struct ServiceFigures {
   Latency whole;          ///< from sending to the last word
   double requests = 0;    ///< that are counted
   Seconds span;           ///< from the first counted one's sending to the last end of one
-  double words_per_second = 0, requests_per_second = 0;
+  double words_per_second = 0;
+  double requests_per_second = 0;       ///< those before warm-up was over count by the share of their words behind it
   double words_per_second_of_user = 0;  ///< 1 over the mean time per word
   // Means over time, and the most.
   double running = 0, waiting = 0, most_waiting = 0, used_blocks = 0, most_used_blocks = 0;

@@ -23,21 +23,63 @@ constexpr OtherName other_names[] = {{"--mbs", "--micro-batch", "--micro-batch"}
     {"--micro-batch-size", "--micro-batch", "--micro-batch"}, {"--gbs", "--global-batch", "--global-batch"},
     {"--batch", "--global-batch", "--global-batch"}, {"--batch-size", "--global-batch", "--global-batch"},
     {"--global-batch-size", "--global-batch", "--global-batch"}, {"--fsdp", "--zero", "--zero 3"},
-    {"--vpp", "--chunks", "--chunks"}, {"--mixed-precision", "--precision", "--precision"}};
+    {"--vpp", "--chunks", "--chunks"}, {"--mixed-precision", "--precision", "--precision"},
+    {"--max-num-seqs", "--most-sequences", "--most-sequences"}, {"--request-rate", "--rate", "--rate"},
+    {"--num-prompts", "--requests", "--requests"}, {"--max-concurrency", "--concurrency", "--concurrency"},
+    {"--input-len", "--input", "--input"}, {"--output-len", "--output", "--output"},
+    {"--max-num-batched-tokens", "--most-positions", "--most-positions"}};
+/// Words that programs mean unlike things by.
+struct UnlikeName {
+  std::string_view name, flag, hint;
+};
+// vllm/benchmarks/datasets.py, RandomDataset: lengths from (1 - r) to (1 + r) of what is asked;
+// sglang/bench_serving.py, sample_random_requests: from r of it to all.
+constexpr UnlikeName unlike_names[] = {{"--random-range-ratio", "--shortest",
+    "--shortest 0.8 is SGLang's 0.8, lengths from 0.8 of the most; vLLM's 0.2 are lengths from 0.8 to 1.2 of --input: "
+    "1.2 times as long at most, and --shortest 0.667"}};
+
+/// Flags of an iteration of an engine, and what asks of one as these commands ask of a step of training.
+constexpr std::string_view iteration_flags[] = {
+    "--context", "--prompt", "--cached", "--phase", "--engine", "--weights", "--kv", "--dp-attention", "--draft"};
+struct IterationView {
+  std::string_view command, view;
+};
+constexpr IterationView iteration_views[] = {
+    {"whatif", " --what-if"}, {"roofline", " --roofline"}, {"timeline", " --trace FILE.json"}, {"predict", ""}};
+
+/// Of a step's command that was asked of an iteration. "": of another.
+std::string iteration_hint(const std::string& usage, const std::string& name) {
+  const auto row = std::ranges::find_if(iteration_views,
+      [&](const IterationView& one) { return usage.starts_with(fmt::format("stepcast {} ", one.command)); });
+  if (row == std::end(iteration_views) || std::ranges::count(iteration_flags, name) == 0) return "";
+  return fmt::format("of an engine's iteration: stepcast infer NETWORK {} ...{}", name, row->view);
+}
 
 /// By meaning, else by letters.
-std::string unknown_flag_hint(std::span<const Flag> flags, const std::string& name) {
+std::string unknown_flag_hint(std::span<const Flag> flags, const std::string& usage, const std::string& name) {
   if (flags.empty()) return "it takes none";
+  if (std::string iteration = iteration_hint(usage, name); !iteration.empty()) return iteration;
   const auto* other = std::ranges::find(other_names, name, &OtherName::name);
   if (other != std::end(other_names) && find_flag(flags, other->flag) != nullptr)
     return fmt::format("did you mean '{}'?", other->hint);
+  const auto* unlike = std::ranges::find(unlike_names, name, &UnlikeName::name);
+  if (unlike != std::end(unlike_names) && find_flag(flags, unlike->flag) != nullptr) return std::string(unlike->hint);
   std::vector<std::string> names;
   for (const Flag& one : flags) names.emplace_back(one.name);
   return name_hint(name, names);
 }
 
+/// "8k" in digits; any other text as it is.
+std::string in_digits(const std::string& text) {
+  if (text.size() < 2 || (text.back() != 'k' && text.back() != 'K')) return text;
+  const auto thousands = parsed_number<std::int64_t>(std::string_view(text).substr(0, text.size() - 1));
+  constexpr std::int64_t most = 1'000'000'000'000, k = 1024;
+  return thousands && *thousands >= 0 && *thousands < most ? std::to_string(*thousands * k) : text;
+}
+
 /// Words and flags apart, whichever alias of a flag was typed.
-Expected<Arguments> taken_apart(std::span<const Flag> flags, const std::vector<std::string>& typed) {
+Expected<Arguments> taken_apart(
+    std::span<const Flag> flags, const std::string& usage, const std::vector<std::string>& typed) {
   Arguments arguments;
   std::map<std::string, std::vector<std::string>> values;
   for (std::size_t i = 0; i < typed.size(); ++i) {
@@ -48,7 +90,7 @@ Expected<Arguments> taken_apart(std::span<const Flag> flags, const std::vector<s
     const std::size_t equals = typed[i].find('=');
     const std::string name = typed[i].substr(0, equals);
     const Flag* flag = find_flag(flags, name);
-    if (flag == nullptr) return fail(name.substr(0, 60), "unknown flag", unknown_flag_hint(flags, name));
+    if (flag == nullptr) return fail(name.substr(0, 60), "unknown flag", unknown_flag_hint(flags, usage, name));
     const std::string own(flag->name);
     if (flag->kind == FlagKind::toggle) {
       if (equals != std::string::npos) return fail(name, "takes no value", fmt::format("{}: {}", name, flag->doc));
@@ -61,7 +103,8 @@ Expected<Arguments> taken_apart(std::span<const Flag> flags, const std::vector<s
       values[own].push_back(typed[++i]);  // "--tp -1": the value may begin with a dash
     }
   }
-  for (const auto& [name, given] : values) {
+  for (auto& [name, given] : values) {
+    if (find_flag(flags, name)->sizes) std::ranges::transform(given, given.begin(), in_digits);
     arguments.flags[name] = fmt::format("{}", fmt::join(given, ","));
     if (find_flag(flags, name)->repeats) arguments.repeated[name] = given;
     else if (given.size() > 1) return fail(name, fmt::format("given {} times", given.size()), "give it once");
@@ -97,7 +140,7 @@ Expected<Arguments> parse_arguments(std::span<const Flag> flags, std::size_t lea
     takes_rest = spelled.back();
     spelled.pop_back();
   }
-  TRY(auto arguments, taken_apart(flags, spelled));
+  TRY(auto arguments, taken_apart(flags, usage, spelled));
   if (end != typed.end()) {
     std::vector<std::string>& behind = takes_rest.empty() && !over_file ? arguments.words : arguments.rest;
     behind.insert(behind.end(), end + 1, typed.end());

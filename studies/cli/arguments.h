@@ -16,7 +16,7 @@ namespace stepcast::cli {
 struct Arguments {
   std::vector<std::string> words;  ///< what is not a flag, in order
   std::vector<std::string> rest;   ///< what stands behind --, as it was typed
-  /// "--tp" -> "8"; toggles -> ""; of those that repeat, joined by commas
+  /// "--tp" -> "8", "--prompt" -> "8192" for "8k"; toggles -> ""; of those that repeat, joined by commas
   std::map<std::string, std::string, std::less<>> flags;
   /// of those that repeat: each value as it was typed
   std::map<std::string, std::vector<std::string>, std::less<>> repeated;

@@ -16,6 +16,13 @@ Flag count_flag(
   return flag;
 }
 
+Flag length_flag(
+    std::string_view name, std::string_view group, std::string_view doc, std::int64_t most, std::int64_t least) {
+  Flag flag = count_flag(name, group, doc, most, least);
+  flag.sizes = true;
+  return flag;
+}
+
 Flag toggle_flag(std::string_view name, std::string_view group, std::string_view doc) {
   Flag flag = text_flag(name, "", group, doc);
   flag.kind = FlagKind::toggle;

@@ -16,6 +16,9 @@ Flag text_flag(std::string_view name, std::string_view value, std::string_view g
     FlagCheck check = nullptr);
 Flag count_flag(
     std::string_view name, std::string_view group, std::string_view doc, std::int64_t most, std::int64_t least = 1);
+/// A count of positions or tokens, which may be written as "8k", 8 x 1,024.
+Flag length_flag(
+    std::string_view name, std::string_view group, std::string_view doc, std::int64_t most, std::int64_t least = 1);
 Flag toggle_flag(std::string_view name, std::string_view group, std::string_view doc);
 /// --json, in the group Output.
 Flag json_flag();

@@ -34,6 +34,7 @@ struct Flag {
   bool words_behind = false;
   bool output = false;   ///< what predict writes: other commands that forecast runs write their own
   bool repeats = false;  ///< may be given several times; Arguments::values has each
+  bool sizes = false;    ///< of a count: "8k" is 8 x 1,024, and Arguments has the number
 };
 
 /// The record by name or alias: "--tp", "-o"; null when there is none.

@@ -227,6 +227,7 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
   say_habits(settings, spec.row, engine, told, out);
   TRY(put_pool(settings, launch, spec.row, where.row.gpu, told, out));
   out.flags["--engine"] = out.row.id;
+  out.longest = settings.longest.value_or(0);
   if (launch.prompts && use.load) {
     TRY(settle_copies(*launch.prompts, "--prefill-replicas", told, use.lenient, out));
     const std::string reads_on = told_as("--prefill-machine");

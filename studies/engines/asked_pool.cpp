@@ -203,6 +203,8 @@ Expected<void> put_split(const EngineSettings& s, const EnginePool& pool, const 
       put("--replicas", copies);
   const std::int64_t over = s.experts_over_all ? s.tp * groups : s.experts_over.value_or(1);
   if (experts) put("--ep", over);
+  // Where no expert lies whole on a rank none is copied.
+  if (experts && over > 1 && s.spare_experts > 0) out.flags["--spare-experts"] = std::to_string(s.spare_experts);
   else if (over > 1) out.notes.push_back(fmt::format("{} has no experts to lay on ranks", network.id));
   TRY(const auto exchange, exchange_of(s, pool));
   if (groups > 1 && !exchange.empty()) out.flags["--exchange"] = exchange;
@@ -263,6 +265,8 @@ Expected<void> put_prompts(
   if (prompts.flags.contains("--layout"))
     return fail(where, "layers of the stages that read prompts are dealt out by hand, which is not forecast",
         "the engine's own rule for them");
+  if (prompts.flags.contains("--spare-experts"))
+    out.notes.emplace_back("copies of experts of the pool that reads prompts are not in its memory here");
   if (const auto way = prompts.flags.find("--exchange"); way != prompts.flags.end())
     prompts.row.exchange = way->second == "rows" ? ExpertExchange::rows : ExpertExchange::gather;
   const auto ways = [&](const char* flag) {

@@ -2,6 +2,7 @@
 // understood. True or refused: what may change the forecast and is not followed is an error.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -51,6 +52,7 @@ struct AskedEngine {
   std::vector<std::string> changed;  ///< of the row, in words
   std::optional<Engine> prompt_row;  ///< of engines of their own that read prompts
   std::vector<std::string> prompt_changed;
+  std::int64_t longest = 0;  ///< positions of the longest request that it is told to take; 0: it is not told
   std::vector<std::string> notes, warnings;
 };
 /// What the command that reads a launch knows.

@@ -104,7 +104,7 @@ Expected<LaunchedArguments> with_launch(const Arguments& arguments, std::span<co
   const LaunchUse use{guesses, find_flag(flags, "--concurrency") != nullptr, lenient};
   TRY(auto asked, asked_engine(launch, told_flags(arguments), network, use));
   out.warnings.insert(out.warnings.end(), asked.warnings.begin(), asked.warnings.end());
-  out.notes = asked.notes;
+  out.notes = asked.notes, out.longest = asked.longest;
   const std::vector<std::string> changed = changes_of(asked);
   if (!changed.empty() && arguments.has("--engine"))
     return fail("--engine",

@@ -1,6 +1,7 @@
 // --launch of the commands that ask an engine: what it takes, and the command line with what the launch says put in.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,6 +25,7 @@ struct LaunchedArguments {
   Arguments arguments;               ///< with the flags that the launch comes to
   std::optional<Engine> row;         ///< nothing where no launch is given
   std::optional<Engine> prompt_row;  ///< of engines of their own that read prompts
+  std::int64_t longest = 0;          ///< positions of the longest request that the launch takes; 0: it is not told
   bool changes_engine = false;       ///< it says more of the engine than flags can
   std::vector<std::string> warnings, notes;
 };

@@ -41,7 +41,7 @@ struct CacheName {
 };
 constexpr std::array cache_names = {CacheName{"fp8", "fp8"}, CacheName{"fp8_e4m3", "fp8"}, CacheName{"fp8_e5m2", "fp8"},
     CacheName{"bfloat16", "bf16"}, CacheName{"bf16", "bf16"}, CacheName{"float16", "fp16"}, CacheName{"half", "fp16"},
-    CacheName{"fp16", "fp16"}, CacheName{"fp8_ds_mla", "fp8-ds-mla"}};
+    CacheName{"fp16", "fp16"}, CacheName{"fp8_ds_mla", "fp8-ds-mla"}, CacheName{"nvfp4", "nvfp4"}};
 
 bool is_half(const EngineSettings& settings) { return settings.dtype == "half" || settings.dtype == "float16"; }
 
@@ -84,7 +84,7 @@ Expected<std::string> cache_of(const EngineSettings& settings, const Checkpoint&
     const auto row = std::ranges::find(cache_names, std::string_view(said), &CacheName::name);
     if (row == cache_names.end())
       return fail("--kv-cache-dtype", fmt::format("a cache of '{:.40}' is not forecast", settings.cache),
-          "--kv TYPE: bf16 or fp8");
+          "--kv TYPE: bf16, fp8 or nvfp4");
     return std::string(row->cache);
   }
   // vLLM follows the file whatever it is told (attention/layer.py), TensorRT-LLM file and name.

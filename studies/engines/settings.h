@@ -22,6 +22,7 @@ struct EngineSettings {
   std::int64_t copies = 1;                   ///< of the whole engine
   bool groups_or_copies = false;             ///< `groups` are copies where the network has no experts (vLLM)
   std::optional<std::int64_t> experts_over;  ///< ranks that whole experts lie on
+  std::int64_t spare_experts = 0;            ///< copies of them over all ranks, in each layer
   bool experts_over_all = false;             ///< all of them: tp x groups
   std::string exchange;                      ///< "gather", "rows"; "": the engine's
   std::string dtype, quantization, cache;    ///< as said; "" or "auto": as the checkpoint

@@ -38,6 +38,8 @@ Expected<void> read_sglang_split(SaidArguments& said, EngineSettings& out) {
   const bool rows = deepep.value_or(false) || way != "none";
   // _handle_a2a_moe: ep_size = tp_size with any of them.
   if (whole.value_or(false) || rows) out.experts_over = ranks;
+  TRY(const auto copies, said.count("ep_num_redundant_experts"));
+  out.spare_experts = copies.value_or(0);
   if (out.groups > 1) out.exchange = rows ? "rows" : "gather";
   else if (rows)
     out.notes.emplace_back(

@@ -96,6 +96,10 @@ Expected<void> vllm_settings(SaidArguments& said, EngineSettings& out) {
   out.groups_or_copies = true;
   TRY(const auto whole, said.flag("enable_expert_parallel"));
   out.experts_over_all = whole.value_or(false);
+  for (const char* name : {"num_redundant_experts", "eplb_config.num_redundant_experts"}) {
+    TRY(const auto copies, said.count(name));
+    if (copies) out.spare_experts = *copies;
+  }
   TRY(read_vllm_exchange(said, out));
   TRY(read_vllm_batching(said, out));
   TRY(read_vllm_graphs(said, out));

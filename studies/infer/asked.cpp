@@ -8,6 +8,7 @@
 #include "model/base/json_reader.h"
 #include "model/base/quantity_text.h"
 #include "studies/cli/flag_values.h"
+#include "studies/infer/start_rules.h"
 
 namespace stepcast::infer {
 
@@ -22,6 +23,7 @@ ServingWishes engine_wishes(const Arguments& arguments) {
   w.tp = count_of(arguments, "--tp", 1), w.pp = count_of(arguments, "--pp", 1);
   w.ep = count_of(arguments, "--ep", 1), w.attention_dp = count_of(arguments, "--dp-attention", 1);
   w.layout = arguments.value("--layout");
+  w.spare_experts = count_of(arguments, "--spare-experts", 0);
   w.exchange = arguments.value("--exchange");
   w.cp = count_of(arguments, "--cp", 1), w.dcp = count_of(arguments, "--dcp", 1);
   w.context = arguments.value("--cp-way");
@@ -168,6 +170,9 @@ Expected<Answer> answer_to(const Asked& asked) {
         "--prompts-mapping FILE: how prompts are split, or --phase decode");
   answer.room = capacity(answer.serving, length_of(asked));
   TRY(check_room(answer.serving, asked, answer.room));
+  TRY(check_longest_request(answer.serving, asked.wishes.longest, {}));
+  TRY(check_turned_positions(asked.wishes.network, length_of(asked), asked.wishes.longest, answer.serving.engine,
+      asked.context > 0 ? "--context" : "--prompt"));
   answer.phase = phase_of(answer.serving, asked);
   return answer;
 }

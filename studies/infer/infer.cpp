@@ -68,6 +68,8 @@ std::span<const Flag> infer_flags() {
           .doc = "layers of each stage (default: as the engine deals them out)"},
       count_flag(
           "--ep", split, "ranks that the experts are spread over (default 1: each has a part of every expert)", 32'768),
+      count_flag("--spare-experts", split,
+          "copies of experts over all ranks, in each layer with experts: their memory (default 0)", 1'000'000, 0),
       {.name = "--exchange",
           .key = "",
           .value = "WAY",
@@ -99,10 +101,10 @@ std::span<const Flag> infer_flags() {
           .group = work,
           .doc = "prefill, decode, mixed: a prompt beside running sequences, or batch: prefill and all of decode",
           .check = check_phase},
-      count_flag("--prompt", work, "positions of each prompt", most),
-      count_flag("--cached", work, "positions in the cache before them (default 0)", most, 0),
-      count_flag("--context", work, "decode: positions in the cache", most),
-      count_flag("--output", work, "batch: output tokens of each sequence", most),
+      length_flag("--prompt", work, "positions of each prompt; 8k is 8,192, here and of the next", most),
+      length_flag("--cached", work, "positions in the cache before them (default 0)", most, 0),
+      length_flag("--context", work, "decode: positions in the cache", most),
+      length_flag("--output", work, "batch: output tokens of each sequence", most),
       count_flag("--batch", work, "sequences of the replica (default 1)", most),
       count_flag("--draft", work, "tokens that a layer of its own guesses before each iteration (MTP, EAGLE)", 7),
       {.name = "--accepted",
@@ -184,6 +186,7 @@ Expected<void> check_one_view(const Arguments& arguments) {
 Expected<void> infer_command(const Arguments& arguments, Console& console) {
   TRY(const auto launched, with_launch(arguments, infer_flags()));
   TRY(auto asked, asked_of(launched.arguments, arguments));
+  asked.wishes.longest = launched.longest;
   if (launched.row) asked.wishes.row = std::make_shared<const Engine>(*launched.row);
   TRY(cli::check_apart(arguments, {"--trace", "--html"}));
   TRY(check_one_view(arguments));

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "studies/infer/start_rules.h"
+
 namespace stepcast::infer {
 namespace {
 
@@ -193,6 +195,13 @@ Capacity capacity(const Serving& serving, std::int64_t length, std::optional<std
     if (!least || std::pair(out.blocks, out.cache) < std::pair(least->blocks, least->cache)) least = out;
   }
   return *least;
+}
+
+Expected<void> check_longest_request(
+    const Serving& serving, std::int64_t longest, std::optional<std::int64_t> most_positions) {
+  if (longest <= 1) return {};
+  const Capacity room = capacity(serving, longest, most_positions);
+  return room.sequences > 0 ? Expected<void>{} : check_longest(longest, room.positions, serving.engine);
 }
 
 }  // namespace stepcast::infer

@@ -59,4 +59,9 @@ struct Capacity {
 Capacity capacity(
     const Serving& serving, std::int64_t length, std::optional<std::int64_t> most_positions = std::nullopt);
 
+/// Error: the longest request that the engine is told to take is longer than its cache, where it does not start then.
+/// 0: it is not told.
+Expected<void> check_longest_request(
+    const Serving& serving, std::int64_t longest, std::optional<std::int64_t> most_positions);
+
 }  // namespace stepcast::infer

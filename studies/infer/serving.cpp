@@ -11,176 +11,12 @@
 #include "dataflow/lower/lower.h"
 #include "dataflow/lower/read_plan.h"
 #include "model/base/quantity_text.h"
-#include "model/network/hf/stored_weights.h"
 #include "studies/engines/habits.h"
 #include "studies/infer/start_rules.h"
+#include "studies/infer/types/number_types.h"
 
 namespace stepcast::infer {
 namespace {
-
-/// What weights and caches may be made of: bytes of an element with its scales, and what multiplies it.
-struct NumberType {
-  const char* name;
-  double bytes;
-  Precision products;
-  bool block_scaled = false, weights_alone = false, experts_alone = false, latents_alone = false;
-};
-// Scales: one fp32 per block of 128 x 128; one byte per 32 (mx) or 16 (nvfp4) elements; w4: one bf16 per group of 128
-// (AWQ, GPTQ). mxfp4 is what gpt-oss and DeepSeek V4 have in their experts alone, int4 in groups of 32 what Kimi K2
-// Thinking and K2.5 have there (moonshotai/Kimi-K2.5 config.json, quantization_config).
-constexpr NumberType number_types[] = {{"bf16", 2, Precision::bf16}, {"fp16", 2, Precision::fp16},
-    {"fp8", 1, Precision::fp8}, {"fp8-block", 1 + 4.0 / (128 * 128), Precision::fp8, true},
-    {"mxfp8", 1 + 1.0 / 32, Precision::mxfp8}, {"nvfp4", 0.5 + 1.0 / 16, Precision::nvfp4},
-    {"mxfp4", 0.5 + 1.0 / 32, Precision::bf16, false, true, true},
-    {"int4-experts", 0.5 + 2.0 / 32, Precision::bf16, false, true, true},
-    {"int4", 0.5 + 2.0 / 128, Precision::bf16, false, true}, {"int8", 1, Precision::bf16, false, true},
-    {"fp8-ds-mla", 1, Precision::fp8, false, false, false, true}};
-
-/// fp8_ds_mla: what is turned stays in bf16. Of V3.2's latents 512 numbers in fp8 with four scales of four bytes, and
-/// 64 turned ones (vllm-project/vllm v1/attention/backends/mla/flashmla_sparse.py); of V4's keys 448 in fp8 with seven
-/// scales of a byte and one to fill, and 64 turned ones (deepseek-ai/FlashMLA tests/quant.py, MODEL1_FP8Sparse).
-struct LatentLayout {
-  double narrow, turned, scales;
-  [[nodiscard]] double bytes_per_number() const { return (narrow + 2 * turned + scales) / (narrow + turned); }
-};
-/// nullptr: the network has neither.
-const LatentLayout* latent_layout(const NetworkSpec& network) {
-  static constexpr LatentLayout latents{512, 64, 16}, compressed_keys{448, 64, 8};
-  if (network.latent.kv_rank == 512 && network.latent.rope_dim == 64) return &latents;
-  return network.compressed.q_rank > 0 && network.head_dim == 512 ? &compressed_keys : nullptr;
-}
-
-Expected<const NumberType*> number_type(const std::string& name, const char* where) {
-  std::string known;
-  for (const NumberType& row : number_types) {
-    if (name == row.name) return &row;
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", row.name);
-  }
-  return fail(where, fmt::format("unknown number type '{:.40}'", name), known);
-}
-
-/// Of an element with its scales: nvfp4 has a byte per 16.
-double gathered_bytes(Precision products) {
-  return operand_bytes(products) + (products == Precision::nvfp4 ? 1.0 / 16 : 0);
-}
-
-/// Where nobody says it: what the checkpoint of a file keeps, else `wide`.
-Expected<std::string> weights_untold(
-    const StoredWeights& stored, const std::string& wide, std::vector<std::string>& assumptions) {
-  if (!stored.how.empty() && stored.type.empty())
-    return fail("--weights", fmt::format("the file keeps its weights as {}, which is no type of ours", stored.how),
-        "--weights TYPE: the nearest of bf16, fp8, fp8-block, nvfp4, int4, ...");
-  if (stored.how.empty()) {
-    assumptions.push_back("--weights " + wide);
-    return wide;
-  }
-  assumptions.push_back(fmt::format("--weights {}, as quantization_config of the file says{}", stored.type,
-      stored.wide.empty() ? "" : fmt::format(" ({}, which it leaves wide, counts as narrow)", stored.wide)));
-  return stored.type;
-}
-
-/// The same of the cache, where the weights are the file's too: of another checkpoint it says nothing.
-Expected<std::string> cache_untold(const StoredWeights& stored, const std::string& weights, const std::string& wide,
-    std::vector<std::string>& assumptions) {
-  const bool told = !stored.cache_how.empty() && (stored.type.empty() || weights == stored.type);
-  if (told && stored.cache.empty())
-    return fail("--kv", fmt::format("the file has its cache kept as {}, which is no type of ours", stored.cache_how),
-        fmt::format("--kv fp8, or {}", wide));
-  assumptions.push_back(
-      told ? fmt::format("--kv {}, as quantization_config of the file says", stored.cache) : "--kv " + wide);
-  return told ? stored.cache : wide;
-}
-
-/// What products multiply. Kernels widen weights that are narrower; wider ones are no operands of narrow products: they
-/// are cast as they are loaded, and are narrow from there on.
-Expected<Precision> products_of(const ServingWishes& wishes, const NumberType& weights) {
-  if (wishes.products.empty()) return weights.products;
-  TRY(const auto products, number_type(wishes.products, "--products"));
-  if (products->weights_alone || products->latents_alone)
-    return fail("--products",
-        fmt::format("{} is a type of {}: no products are made in it here", products->name,
-            products->weights_alone ? "weights alone" : "latent caches"),
-        "bf16, fp16, fp8, mxfp8 or nvfp4, or without it: as the weights want it");
-  if (products->block_scaled && !weights.block_scaled)
-    return fail("--products",
-        fmt::format("{} of weights in {}, which have no scales of blocks", products->name, weights.name),
-        "--weights fp8-block, or --products fp8");
-  constexpr double wide = 2;  // of weights that are not experts'
-  const double widest = weights.experts_alone ? wide : weights.bytes;
-  // Scales are less than a half of an element.
-  if (widest >= 2 * operand_bytes(products->products))
-    return fail("--products",
-        fmt::format("{} products, and {}{} is wider", to_text(products->products),
-            weights.experts_alone ? "what is beside experts in " : "weights in ", weights.name),
-        weights.experts_alone ? "--products bf16"
-                              : fmt::format("--weights {}: weights are cast as they are loaded", products->name));
-  return products->products;
-}
-
-/// Eight bits a kernel may widen on any GPU; what has scales of small blocks needs units that know of them.
-Expected<void> check_cache(const NumberType& cache, const Gpu& gpu) {
-  if (cache.weights_alone) return fail("--kv", fmt::format("{} is a type of weights alone", cache.name), "--kv fp8");
-  const bool small_blocks = cache.products == Precision::mxfp8 || cache.products == Precision::nvfp4;
-  if (small_blocks && gpu.peak[static_cast<int>(cache.products)].value() <= 0)
-    return fail("--kv", fmt::format("{} has no {} matrix units", gpu.name, to_text(cache.products)), "--kv fp8");
-  return {};
-}
-
-Expected<void> settle_types(const ServingWishes& wishes, const StoredWeights& stored, Serving& serving) {
-  const Gpu& gpu = serving.machine().gpu;
-  const auto has = [&](Precision p) { return gpu.peak[static_cast<int>(p)].value() > 0; };
-  const std::string usual = has(Precision::bf16) ? "bf16" : "fp16";
-  std::string named = wishes.weights;
-  if (named.empty()) {
-    TRY(named, weights_untold(stored, usual, serving.assumptions));
-  }
-  TRY(const auto weights, number_type(named, "--weights"));
-  std::string kept = wishes.cache;
-  if (kept.empty()) {
-    TRY(kept, cache_untold(stored, named, usual, serving.assumptions));
-  }
-  TRY(const auto cache, number_type(kept, "--kv"));
-  if (weights->latents_alone)
-    return fail("--weights", fmt::format("{} is a type of latent caches", weights->name), "--weights " + usual);
-  if (weights->experts_alone && serving.network().experts.count == 0)
-    return fail("--weights",
-        fmt::format("{} is a type of experts, and {} has none", weights->name, serving.network().id),
-        "--weights fp8, or nvfp4 where the GPU has it");
-  TRY(check_cache(*cache, gpu));
-  const LatentLayout* layout = cache->latents_alone ? latent_layout(serving.network()) : nullptr;
-  if (cache->latents_alone && layout == nullptr)
-    return fail("--kv",
-        fmt::format("{} holds latents of 512 numbers with 64 turned ones, or keys of 512 of which 64 are, and {} has "
-                    "neither",
-            cache->name, serving.network().id),
-        "--kv fp8");
-  // Kernels widen caches in fp8 where the GPU has no such products.
-  if (cache->bytes < 2 && cache->products != Precision::fp8 && !has(cache->products))
-    return fail("--kv", fmt::format("{} has no {} matrix units", gpu.name, to_text(cache->products)),
-        "--kv fp8, or --kv " + usual);
-  serving.types.weight_bytes = weights->bytes;
-  TRY(serving.types.products, products_of(wishes, *weights));
-  serving.types.block_scaled = weights->block_scaled;
-  serving.types.experts_alone = weights->experts_alone && serving.network().experts.count > 0;
-  serving.types.narrow_experts = weights->name;
-  if (!has(serving.types.products)) {
-    if (weights->weights_alone) serving.types.products = Precision::fp16;
-    if (!has(serving.types.products))
-      return fail(wishes.products.empty() ? "--weights" : "--products",
-          fmt::format("{} has no {} matrix units", gpu.name, to_text(serving.types.products)),
-          fmt::format("--weights {0}, or --products {0}: kernels that widen weights", usual));
-  }
-  // TensorRT-LLM casts what it gathers for experts to their products' type before, unless the scales are of blocks
-  // (NVIDIA/TensorRT-LLM 1.0, _torch/modules/fused_moe/fused_moe_cutlass.py, run_post_quant_allgather).
-  if (serving.engine.kernels == "trtllm" && !serving.types.block_scaled)
-    serving.types.gathered_bytes = gathered_bytes(serving.types.products);
-  serving.cache_element_bytes = layout != nullptr ? layout->bytes_per_number() : cache->bytes;
-  serving.types.attention = cache->bytes < 2 ? Precision::fp8 : cache->products;
-  if (cache->bytes < 1)
-    serving.assumptions.push_back(
-        fmt::format("attention over keys in {} takes as long as in fp8: nobody timed its kernels", cache->name));
-  return {};
-}
 
 Expected<Profile> profile_of(const Profile* own, const Gpu& gpu) {
   if (own == nullptr) return default_kernel_profile(gpu, built_in().profiles);
@@ -328,6 +164,21 @@ Expected<std::shared_ptr<const sim::IterationForm>> form_of_one_kind(Serving& se
   return iteration_form(serving);
 }
 
+/// Copies that ranks have beside the experts, over as many as there are. Engines lay them out evenly
+/// (vllm/model_executor/layers/fused_moe/layer.py; sglang/srt/eplb/expert_location.py: as many on each rank).
+Expected<double> expert_copies(const ServingWishes& wishes, const NetworkSpec& network) {
+  const std::int64_t copies = wishes.spare_experts, experts = network.experts.count;
+  if (copies == 0) return 0.0;
+  if (experts == 0) return fail("--spare-experts", fmt::format("{} has no experts", network.id), "without it");
+  if (wishes.ep == 1)
+    return fail("--spare-experts", "each rank has a part of every expert, of which none is copied", "--ep 2 or more");
+  if (const std::int64_t over = (experts + copies) % wishes.ep; over != 0)
+    return fail("--spare-experts",
+        fmt::format("{} experts and {} copies on {} ranks, which have as many each", experts, copies, wishes.ep),
+        fmt::format("--spare-experts {}", copies + wishes.ep - over));
+  return static_cast<double>(copies) / static_cast<double>(experts);
+}
+
 Expected<void> check_images_served(const NetworkSpec& network) {
   if (!looks_at_encoder(network) || projector_parameter_count(network) == 0) return {};
   return fail(network.id, "an engine's iteration of a network with layers that look at images",
@@ -358,12 +209,18 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
       serving_split(wishes, std::move(network), std::move(machine), serving.engine));
   TRY(auto laws, profile_of(profile, serving.machine().gpu));
   serving.profile = std::make_shared<const Profile>(std::move(laws));
-  TRY(settle_types(
-      wishes, run::names_a_file(wishes.network) ? stored_weights_of_file(wishes.network) : StoredWeights{}, serving));
+  TRY(auto settled, served_types({wishes.weights, wishes.cache, wishes.products},
+                        run::names_a_file(wishes.network) ? stored_weights_of_file(wishes.network) : StoredWeights{},
+                        serving.network(), serving.machine().gpu, serving.engine));
+  serving.types = settled.types, serving.cache_element_bytes = settled.cache_element_bytes;
+  serving.assumptions.insert(serving.assumptions.end(), settled.assumptions.begin(), settled.assumptions.end());
   if (serving.types.block_scaled) TRY(check_blocks(serving.scenario, serving.groups, engine));
   if (serving.scenario.split)
     for (std::string& doubled : doubled_key_heads(serving.network(), serving.tensor_ways, engine))
       serving.assumptions.push_back(std::move(doubled));
+  TRY(serving.expert_copies, expert_copies(wishes, serving.network()));
+  if (serving.expert_copies > 0)
+    serving.assumptions.emplace_back("copies of experts are in memory, and tokens go as without them");
   auto form = iteration_form(serving);
   if (!form && !wishes.mapping.text.empty()) form = form_of_one_kind(serving, form.error());
   TRY(serving.form, std::move(form));
@@ -383,6 +240,7 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
       return fail("--draft", "guessing before an iteration on several stages", "--pp 1, or no --draft");
     ServingWishes small = wishes;
     small.draft = 0, small.layout.clear();  // it is a layer alone
+    small.spare_experts = 0;
     // What is guessed belongs to the iteration that tries it, which the host prepares once.
     Engine within = engine;
     for (Engine::Tuning& tuning : within.tunings) tuning.host_per_iteration = tuning.host_per_sequence = Seconds(0);
@@ -422,8 +280,8 @@ Expected<Serving> serving_of(const ServingWishes& wishes) {
 double Serving::weight_bytes(const Held& held) const {
   const double layers = held.all - held.experts - held.wide;
   constexpr double wide = 2;
-  return held.experts * types.weight_bytes + layers * (types.experts_alone ? wide : types.weight_bytes) +
-         held.wide * wide;
+  return held.experts * (1 + expert_copies) * types.weight_bytes +
+         layers * (types.experts_alone ? wide : types.weight_bytes) + held.wide * wide;
 }
 
 double Serving::weight_bytes() const {

@@ -19,6 +19,7 @@ struct Serving : ServingSplit {
   Engine engine;
   sim::IterationTypes types;
   double cache_element_bytes = 2;
+  double expert_copies = 0;                        ///< that ranks have beside the experts, over as many as there are
   std::shared_ptr<const Profile> profile;          ///< with the laws of single kernels
   std::shared_ptr<const sim::IterationForm> form;  ///< of its plan
   std::int64_t draft = 0;                          ///< words that `drafter` guesses before each iteration

@@ -19,15 +19,17 @@ struct ServingWishes {
   std::string weights, cache;         ///< number types: "fp8", "bf16"; weights may be narrower than products
   std::string products;               ///< "": the weights' type, or bf16 where nothing multiplies in it
   std::int64_t gpus = 0, tp = 1, pp = 1;
-  std::int64_t ep = 1;            ///< experts are spread over so many ranks, and split over the rest of tp x dp
-  std::string exchange;           ///< of tokens with experts elsewhere: "gather", "rows"; "": the engine's
-  std::int64_t draft = 0;         ///< words that a small network guesses before each iteration
-  std::int64_t attention_dp = 1;  ///< groups of tp ranks with sequences of their own, which share the experts
-  std::int64_t cp = 1;            ///< prompts and their cache are split by position over so many
-  std::int64_t dcp = 1;           ///< of tp ranks with the same key heads so many have a part of each sequence's cache
-  std::string layout;             ///< layers of each stage, "31,30"; "": as the engine deals them out
-  std::string context;            ///< how prompts come to all keys: "gather", "ring"; "": gather
-  run::Request::Value mapping;    ///< text of the notation in place of the split; "": none
+  std::int64_t ep = 1;             ///< experts are spread over so many ranks, and split over the rest of tp x dp
+  std::int64_t spare_experts = 0;  ///< copies of some, over all ranks, in each layer with experts: in memory alone
+  std::string exchange;            ///< of tokens with experts elsewhere: "gather", "rows"; "": the engine's
+  std::int64_t draft = 0;          ///< words that a small network guesses before each iteration
+  std::int64_t attention_dp = 1;   ///< groups of tp ranks with sequences of their own, which share the experts
+  std::int64_t cp = 1;             ///< prompts and their cache are split by position over so many
+  std::int64_t dcp = 1;            ///< of tp ranks with the same key heads so many have a part of each sequence's cache
+  std::int64_t longest = 0;        ///< positions of the longest request that it is told to take; 0: it is not told
+  std::string layout;              ///< layers of each stage, "31,30"; "": as the engine deals them out
+  std::string context;             ///< how prompts come to all keys: "gather", "ring"; "": gather
+  run::Request::Value mapping;     ///< text of the notation in place of the split; "": none
   run::Request::Value prompts_mapping;  ///< beside it, of prompts; "": the same
 };
 

@@ -1,27 +1,37 @@
 #include "studies/infer/start_rules.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <numeric>
 #include <string_view>
+#include <system_error>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
+#include "model/base/json_reader.h"
+#include "studies/run/nouns.h"
 #include "studies/run/split/split.h"
 
 namespace stepcast::infer {
 namespace {
 
-/// What engines refuse when they load weights, by the beginnings of their ids.
+/// What engines refuse when they start, by the beginnings of their ids.
 struct EngineRule {
   std::string_view engines;
   bool whole_key_heads;  ///< tp divides the key heads, or they divide tp
   bool whole_blocks;     ///< a rank's width of a product in blocks of fp8 is one of whole blocks
+  bool longest_fits;     ///< the cache holds one request of the longest that it is told to take
 };
 // vLLM: model_executor/models/llama.py, "assert self.total_num_kv_heads % tp_size == 0" (issues 5951, 16021), and
 // quantization/utils/fp8_utils.py, validate_fp8_block_shape (issues 17569, 25292). SGLang: srt/models/llama.py and
 // srt/layers/quantization/fp8_utils.py, the same. TensorRT-LLM: _torch/models/modeling_utils.py, duplicate_kv_weight;
-// of its blocks nothing is known.
-constexpr EngineRule engine_rules[] = {{"vllm", true, true}, {"sglang", true, true}, {"tensorrt-llm", true, false}};
+// of its blocks nothing is known. vLLM: v1/core/kv_cache_utils.py, check_enough_kv_cache_memory ("larger than the
+// available KV cache memory"; before, "larger than the maximum number of tokens that can be stored in KV cache"). The
+// others take shorter ones then: SGLang's srt/managers/scheduler.py, max_req_len; TensorRT-LLM's
+// _torch/pyexecutor/_util.py.
+constexpr EngineRule engine_rules[] = {
+    {"vllm", true, true, true}, {"sglang", true, true, false}, {"tensorrt-llm", true, false, false}};
 
 /// nullptr: an engine of one's own, or one whose rules nobody told.
 const EngineRule* rule_of(const Engine& engine) {
@@ -88,6 +98,60 @@ Expected<void> check_blocks(const run::Scenario& scenario, std::int64_t groups, 
                             width.all == n.experts.ffn_hidden && experts ? ", by --ep too" : ""));
   }
   return {};
+}
+
+Expected<void> check_longest(std::int64_t longest, std::int64_t holds, const Engine& engine) {
+  const EngineRule* rule = rule_of(engine);
+  if (rule == nullptr || !rule->longest_fits || longest <= holds) return {};
+  return fail("--max-model-len",
+      fmt::format("{} positions, and the cache holds {}: {} does not start", longest, holds, engine.name),
+      fmt::format("--max-model-len {} at most, more GPUs, narrower weights or cache, or a larger "
+                  "--gpu-memory-utilization",
+          holds));
+}
+
+// vllm/config/model.py, _get_and_verify_max_len, and sglang/srt/utils/hf_transformers_utils.py, get_context_length: the
+// factor of a stretched embedding counts, but of llama3 and longrope, whose max_position_embeddings have it already;
+// yarn stretches its original length. Vision networks have all of it in text_config.
+std::int64_t turned_positions(const std::string& network) {
+  if (!run::names_a_file(network)) return 0;
+  std::error_code ignored;
+  const bool folder = std::filesystem::is_directory(network, ignored);
+  const auto text = read_text_file(folder ? (std::filesystem::path(network) / "config.json").string() : network);
+  if (!text) return 0;
+  using nlohmann::json;
+  json config = json::parse(*text, nullptr, false);
+  if (!config.is_object()) return 0;
+  if (config.contains("text_config") && config["text_config"].is_object()) config = json(config["text_config"]);
+  const auto number = [](const json& object, const char* key) {
+    const auto found = object.find(key);
+    constexpr double most = 1e12;
+    const double value = found != object.end() && found->is_number() ? found->get<double>() : 0;
+    return value > 0 && value < most ? value : 0;
+  };
+  const double said = number(config, "max_position_embeddings");
+  for (const char* key : {"rope_scaling", "rope_parameters"}) {
+    if (!config.contains(key) || !config[key].is_object()) continue;
+    const json& scaling = config[key];
+    std::string type;
+    for (const char* name : {"type", "rope_type"})
+      if (scaling.contains(name) && scaling[name].is_string()) type = scaling[name].get<std::string>();
+    const double factor = number(scaling, "factor"), original = number(scaling, "original_max_position_embeddings");
+    if (type == "yarn" && factor > 0 && original > 0) return static_cast<std::int64_t>(original * factor);
+    if ((type == "linear" || type == "dynamic") && factor > 0) return static_cast<std::int64_t>(said * factor);
+  }
+  return static_cast<std::int64_t>(said);
+}
+
+Expected<void> check_turned_positions(
+    const std::string& network, std::int64_t length, std::int64_t longest, const Engine& engine, const char* flag) {
+  if (longest > 0 || rule_of(engine) == nullptr) return {};
+  const std::int64_t most = turned_positions(network);
+  if (most == 0 || length <= most) return {};
+  return fail(flag,
+      fmt::format(
+          "{} positions, and the file of the network has {}: {} takes no longer requests", length, most, engine.name),
+      fmt::format("at most {}, or a file whose rope_scaling stretches them", most));
 }
 
 std::vector<std::string> doubled_key_heads(const NetworkSpec& network, std::int64_t tp, const Engine& engine) {

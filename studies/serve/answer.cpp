@@ -7,6 +7,7 @@
 
 #include "model/base/contains.h"
 #include "model/base/quantity_text.h"
+#include "studies/infer/start_rules.h"
 
 namespace stepcast::serve {
 namespace {
@@ -104,6 +105,11 @@ Expected<Answer> answer(const Question& question) {
       infer::stage_parts(out.serving)};
   out.gpus = out.serving.scenario.plan.gpus * question.replicas;
   TRY(infer::check_requests(out.serving, held, out.servers.policy));
+  std::int64_t longest = 0;
+  for (const sim::ServingRequest& request : held) longest = std::max(longest, request.prompt + request.output);
+  TRY(infer::check_turned_positions(question.engine.network, longest, question.engine.longest, out.serving.engine,
+      question.trace ? "--trace" : "--input"));
+  TRY(infer::check_longest_request(out.serving, question.engine.longest, question.batching.most_positions));
   const auto count = static_cast<std::int64_t>(load.requests.size());
   if (question.warm_up >= count)
     return fail("--warm-up", fmt::format("{} of {} requests are not counted", question.warm_up, count),

@@ -81,6 +81,7 @@ Expected<std::optional<PromptPoolWishes>> prompt_pool(const Arguments& arguments
   if (arguments.has("--prefill-engine")) asked.engine.engine = arguments.value("--prefill-engine");
   asked.engine.tp = count_of(arguments, "--prefill-tp", 1), asked.engine.pp = count_of(arguments, "--prefill-pp", 1);
   asked.engine.layout.clear();  // it is of the stages of those that decode
+  asked.engine.spare_experts = 0;
   asked.engine.ep = count_of(arguments, "--prefill-ep", 1);
   asked.engine.attention_dp = count_of(arguments, "--prefill-dp-attention", 1);
   asked.batching = {count_of(arguments, "--prefill-most-sequences"), count_of(arguments, "--prefill-most-positions")};
@@ -90,8 +91,8 @@ Expected<std::optional<PromptPoolWishes>> prompt_pool(const Arguments& arguments
 std::vector<Flag> own_flags() {
   constexpr std::string_view load = "Load", batching = "Batching", pool = "Pool of prompts", output = "Output";
   constexpr std::int64_t most = 10'000'000;
-  return {count_flag("--input", load, "positions of a prompt, at most", most),
-      count_flag("--output", load, "output tokens, at most", most),
+  return {length_flag("--input", load, "positions of a prompt, at most; 1k is 1,024, here and of the next", most),
+      length_flag("--output", load, "output tokens, at most", most),
       text_flag("--shortest", "SHARE", load,
           "lengths are whole numbers from this share of the most, all as likely (default 1: all as long)", check_share),
       count_flag("--concurrency", load, "users: as one request ends its user sends the next", 1'000'000),
@@ -100,13 +101,13 @@ std::vector<Flag> own_flags() {
           "of the gamma law between requests (default 1: Poisson; below: in bursts)", check_positive),
       text_flag("--trace", "FILE.csv", load, "requests by arrival_s, prompt, output and perhaps cached", nullptr),
       count_flag("--requests", load, "how many (default 10 of each user, or 1,000 of each replica at a rate)", most),
-      count_flag("--shared", load, "positions at the head of all prompts that the cache has", most, 0),
+      length_flag("--shared", load, "positions at the head of all prompts that the cache has", most, 0),
       count_flag("--warm-up", load, "requests at the start that are not counted (default 0)", most, 0),
       count_flag("--seed", load, "of lengths and arrivals (default 0)", 1'000'000'000, 0),
       text_flag("--slo", "TARGETS", load, "what users are promised: \"ttft<500ms tpot<30ms e2e<20s\"", check_targets),
       count_flag("--replicas", batching, "engines beside each other behind a router (default 1)", most),
       count_flag("--most-sequences", batching, "that run at once in one engine (default: the engine's)", 1'000'000),
-      count_flag("--most-positions", batching, "of one iteration (default: the engine's)", 1'000'000),
+      length_flag("--most-positions", batching, "of one iteration (default: the engine's)", 1'000'000),
       count_flag("--draft", batching, "tokens that a layer of its own guesses before each iteration (MTP, EAGLE)", 7),
       text_flag("--accepted", "SHARE", batching, "of the guesses, each where those before it were right", check_share),
       count_flag("--prefill-gpus", pool, "GPUs that prefill, beside --gpus, which decode", most),
@@ -118,7 +119,7 @@ std::vector<Flag> own_flags() {
       count_flag("--prefill-ep", pool, "ranks that its experts are spread over (default 1)", 32'768),
       count_flag("--prefill-dp-attention", pool, "its groups with sequences of their own (default 1)", 32'768),
       count_flag("--prefill-most-sequences", pool, "that it reads at once (default: the engine's)", 1'000'000),
-      count_flag("--prefill-most-positions", pool, "of its iterations (default: the engine's)", 1'000'000),
+      length_flag("--prefill-most-positions", pool, "of its iterations (default: the engine's)", 1'000'000),
       {.name = "--emit",
           .key = "",
           .value = "ENGINE",
@@ -241,13 +242,15 @@ Expected<void> serve_command(const Arguments& arguments, Console& console) {
   TRY(infer::check_ways(launched.arguments, arguments));
   if (arguments.has("--emit")) {
     TRY(check_emitted(launched.arguments, launched.changes_engine));
-    TRY(const auto question, question_of(launched.arguments));
+    TRY(auto question, question_of(launched.arguments));
+    question.engine.longest = launched.longest;
     TRY(answer(question));  // a server that cannot run is not written
     TRY(const auto text, emit_engine(arguments.value("--emit"), launched.arguments));
     console.out << text;
     return {};
   }
   TRY(auto question, question_of(launched.arguments));
+  question.engine.longest = launched.longest;
   put_rows(launched.row, launched.prompt_row, arguments.has("--exchange"), question);
   TRY(auto pages, cli::open_outputs(arguments, "--html", page_forms));
   TRY(auto answered, answer(question));

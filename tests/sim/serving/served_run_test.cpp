@@ -257,5 +257,18 @@ TEST(ServiceFigures, OneUserIsCountedByHand) {
   EXPECT_DOUBLE_EQ(second.span.value(), prompt + words);
 }
 
+/// Three requests of 11 words from 0 to 10 s, from 4 to 14 s and from 8 to 18 s, a word each second. The first is not
+/// counted: behind 4 s stand six of its ten seconds, and 2.6 requests come in 14 s, not 3.
+TEST(ServiceFigures, RequestsOfTheWarmUpCountAsFarAsTheirWordsComeBehindIt) {
+  ServedRun run;
+  for (const double sent : {0.0, 4.0, 8.0})
+    run.requests.push_back({Seconds(sent), Seconds(sent), Seconds(sent + 10), 16, 11});
+  const Servers servers{.policy = {.blocks = 10, .block = 16}};
+  EXPECT_DOUBLE_EQ(figures_of(run, servers, 0).requests_per_second, 3.0 / 18);
+  EXPECT_DOUBLE_EQ(figures_of(run, servers, 1).requests_per_second, 2.6 / 14);
+  run.requests[0].last = Seconds(4);
+  EXPECT_DOUBLE_EQ(figures_of(run, servers, 1).requests_per_second, 2.0 / 14) << "it ended with the warm-up";
+}
+
 }  // namespace
 }  // namespace stepcast::sim

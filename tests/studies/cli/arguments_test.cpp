@@ -1,4 +1,5 @@
 #include "studies/cli/arguments.h"
+#include "studies/cli/flag_makers.h"
 #include "studies/launch/run_flags.h"
 #include "studies/run/fields.h"
 
@@ -92,6 +93,43 @@ TEST(Arguments, EveryFlagRecordIsDocumentedAndFound) {
     EXPECT_EQ(find_flag(run_flags(), flag.name), &flag);
     EXPECT_EQ(find_field(flag.key) != nullptr, !flag.key.empty()) << flag.key;
   }
+}
+
+/// "8k" is 8 x 1,024 where a flag counts positions, and no number elsewhere.
+TEST(Arguments, LengthsMayBeWrittenInThousands) {
+  const std::vector<Flag> flags = {
+      length_flag("--prompt", "Work", "positions", 100'000, 0), count_flag("--batch", "Work", "sequences", 100)};
+  const auto with = [&](const std::vector<std::string>& words) { return parse_arguments(flags, 0, 0, "", words); };
+  EXPECT_EQ(with({"--prompt", "8k"})->value("--prompt"), "8192");
+  EXPECT_EQ(with({"--prompt=8K"})->value("--prompt"), "8192");
+  EXPECT_EQ(with({"--prompt", "0k"})->value("--prompt"), "0");
+  EXPECT_EQ(with({"--prompt", "8000"})->value("--prompt"), "8000");
+  for (const char* text : {"k", "1.5k", "-1k", "8kk", "8m", "98k", "9999999999999999k"})
+    EXPECT_FALSE(with({"--prompt", text})) << text;
+  EXPECT_FALSE(with({"--batch", "1k"}));
+  EXPECT_THAT(with({"--prompt", "98k"}).error().what, HasSubstr("100352"));
+}
+
+/// Commands of a step that are asked of an iteration say which one answers.
+TEST(Arguments, AFlagOfAnIterationNamesTheCommandThatKnowsIt) {
+  const auto hint = [](const std::string& command, const std::string& flag) {
+    return parse_arguments(run_flags(), 1, 1, "stepcast " + command + " NETWORK", {"llama3-8b", flag, "1"})
+        .error()
+        .hint;
+  };
+  EXPECT_THAT(hint("whatif", "--context"), HasSubstr("stepcast infer NETWORK --context ... --what-if"));
+  EXPECT_THAT(hint("roofline", "--prompt"), HasSubstr("--prompt ... --roofline"));
+  EXPECT_THAT(hint("timeline", "--engine"), HasSubstr("--trace FILE.json"));
+  EXPECT_THAT(hint("sweep", "--context"), testing::Not(HasSubstr("infer")));
+  EXPECT_THAT(hint("whatif", "--contxt"), testing::Not(HasSubstr("infer")));
+}
+
+/// vLLM's ratio and SGLang's are not the same: neither is taken for the other.
+TEST(Arguments, AWordOfTwoMeaningsSaysBoth) {
+  const std::vector<Flag> flags = {text_flag("--shortest", "SHARE", "Load", "of lengths")};
+  const auto error = parse_arguments(flags, 0, 0, "", {"--random-range-ratio", "0.8"}).error();
+  EXPECT_THAT(error.hint, HasSubstr("--shortest 0.8 is SGLang's 0.8"));
+  EXPECT_THAT(error.hint, HasSubstr("vLLM's 0.2"));
 }
 
 }  // namespace

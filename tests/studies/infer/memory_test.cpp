@@ -3,11 +3,13 @@
 #include <fstream>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "model/catalog.h"
 #include "studies/infer/phases.h"
+#include "studies/infer/start_rules.h"
 #include "tests/studies/infer/serving_by_name.h"
 #include "tests/studies/run_program.h"
 
@@ -130,6 +132,95 @@ TEST(InferMemory, WavesFollowFromTheCache) {
   const Phase all = static_batch(s, 64, 2048, 2048);
   EXPECT_GT(all.waves, 2);
   EXPECT_EQ(static_batch(serving("llama3-70b", "dgx-h100", 8), 64, 2048, 2048).waves, 1);
+}
+
+/// vLLM's Marlin widens weights that the GPU does not multiply in: they are as small, and products are wide. Other
+/// engines are refused, and are told what to ask for.
+TEST(InferMemory, NarrowWeightsThatTheGpuDoesNotMultiplyInAreWidened) {
+  const auto with = [](const char* machine, const char* weights, const char* products, const char* engine) {
+    ServingWishes wishes;
+    wishes.network = "llama3-8b", wishes.machine = machine, wishes.engine = engine;
+    wishes.weights = weights, wishes.products = products;
+    return serving_of(wishes);
+  };
+  const auto widened = with("dgx-h100", "nvfp4", "", "vllm"), asked = with("dgx-h100", "nvfp4", "bf16", "vllm");
+  ASSERT_TRUE(widened) << to_text(widened.error());
+  EXPECT_EQ(widened->types.products, Precision::bf16);
+  EXPECT_EQ(widened->types.weight_bytes, 0.5625);
+  EXPECT_THAT(fmt::format("{}", fmt::join(widened->assumptions, "\n")), HasSubstr("(Marlin) widen weights"));
+  EXPECT_EQ(iterate(*widened, {1, 1, 1000}).time.value(), iterate(*asked, {1, 1, 1000}).time.value());
+  const auto blocks = with("dgx-a100", "fp8-block", "", "vllm");
+  ASSERT_TRUE(blocks) << to_text(blocks.error());
+  EXPECT_EQ(blocks->types.products, Precision::bf16);
+  EXPECT_EQ(with("dgx-b200", "nvfp4", "", "vllm")->types.products, Precision::nvfp4);
+  EXPECT_EQ(with("dgx-h100", "fp8", "", "vllm")->types.products, Precision::fp8);
+  for (const char* engine : {"sglang", "tensorrt-llm", "vllm-2023"}) {
+    const auto refused = with("dgx-h100", "nvfp4", "", engine);
+    ASSERT_FALSE(refused) << engine;
+    EXPECT_THAT(refused.error().hint, HasSubstr("--products bf16"));
+  }
+}
+
+/// 32 copies of 128 experts on 8 ranks: each has 20 in place of 16, of 48 layers of three matrices of 2,048 x 768 in
+/// bf16.
+TEST(InferMemory, CopiesOfExpertsAreHeld) {
+  const auto with = [](std::int64_t copies, std::int64_t ep = 8, const char* network = "qwen3-30b-a3b") {
+    ServingWishes wishes;
+    wishes.network = network, wishes.machine = "dgx-h100", wishes.tp = 8, wishes.ep = ep, wishes.spare_experts = copies;
+    return serving_of(wishes);
+  };
+  EXPECT_NEAR(with(32)->weight_bytes() - with(0)->weight_bytes(), 4.0 * 48 * 3 * 2048 * 768 * 2, 1);
+  EXPECT_EQ(iterate(*with(32), {8, 1, 1000}).time.value(), iterate(*with(0), {8, 1, 1000}).time.value());
+  EXPECT_THAT(with(30).error().hint, HasSubstr("--spare-experts 32"));
+  EXPECT_THAT(with(32, 1).error().hint, HasSubstr("--ep 2"));
+  EXPECT_THAT(with(32, 8, "llama3-8b").error().what, HasSubstr("has no experts"));
+}
+
+/// Of every length: 2k is 2,048.
+TEST(InferMemory, LengthsInThousandsAreTheSame) {
+  for (const char* line : {"infer llama3-8b --prompt {} --cached {}", "infer llama3-8b --context {}",
+           "infer llama3-8b --prompt {} --output {}", "serve llama3-8b --input {} --output {} --concurrency 2",
+           "serve llama3-8b --input 4096 --output 2 --concurrency 2 --shared {} --most-positions {}",
+           "serve-sweep llama3-8b --gpus 1 --engine vllm --input {} --output {} --concurrency 2"}) {
+    const auto thousands = run_line(fmt::format(fmt::runtime(line), "2k", "2k")),
+               digits = run_line(fmt::format(fmt::runtime(line), 2048, 2048));
+    EXPECT_EQ(thousands.code, 0) << line << thousands.err;
+    EXPECT_EQ(thousands.out, digits.out) << line;
+  }
+}
+
+/// The file of the network says how many positions are turned; one that stretches them says more, and a launch that
+/// takes longer ones goes over it. Engines of one's own have no such rule.
+TEST(InferMemory, NoRequestIsLongerThanThePositionsOfTheFile) {
+  const std::string file = testing_program::own_path("turned.json");
+  const auto put = [&](const std::string& scaling) {
+    std::ofstream(file) << R"({"architectures": ["Qwen3ForCausalLM"], "hidden_size": 4096, "intermediate_size": 12288,
+      "num_hidden_layers": 36, "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128,
+      "vocab_size": 151936, "max_position_embeddings": 40960, "tie_word_embeddings": false)"
+                        << scaling << "}";
+  };
+  const auto refused = [&](const std::string& line) {
+    const auto ran = run_line(line);
+    return ran.err.find("and the file of the network has 40960") != std::string::npos;
+  };
+  put("");
+  EXPECT_EQ(turned_positions(file), 40960);
+  EXPECT_TRUE(refused("infer " + file + " --context 40961"));
+  EXPECT_FALSE(refused("infer " + file + " --context 40960"));
+  EXPECT_TRUE(refused("infer " + file + " --prompt 40000 --output 961"));
+  EXPECT_TRUE(refused("serve " + file + " --input 40000 --output 961 --concurrency 1"));
+  EXPECT_EQ(run_line("serve " + file + " --input 40000 --output 960 --concurrency 1").code, 0);
+  EXPECT_TRUE(refused("infer " + file + " --context 50000 --engine sglang"));
+  EXPECT_FALSE(refused("infer " + file + " --context 50000 --engine pytorch"));
+  EXPECT_FALSE(refused("infer " + file + " --context 50000 --launch -- vllm serve m --max-model-len 60000"));
+  put(R"(, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768})");
+  EXPECT_EQ(turned_positions(file), 131072);
+  EXPECT_EQ(run_line("infer " + file + " --context 131072").code, 0);
+  put(R"(, "rope_scaling": {"type": "linear", "factor": 2.0})");
+  EXPECT_EQ(turned_positions(file), 81920);
+  put(R"(, "rope_scaling": {"rope_type": "llama3", "factor": 8.0, "original_max_position_embeddings": 8192})");
+  EXPECT_EQ(turned_positions(file), 40960);
+  EXPECT_EQ(turned_positions("llama3-8b"), 0);
 }
 
 }  // namespace

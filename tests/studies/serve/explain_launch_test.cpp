@@ -56,9 +56,9 @@ TEST(ServeLaunch, LaunchesThatNobodyMeasuredAreSaid) {
   EXPECT_THAT(run_line("infer llama2-7b --engine vllm-2023 --context 1000").out, Not(HasSubstr(words)));
 }
 
-/// Copies of experts take room, which is said where they are not followed.
-TEST(ServeLaunch, CopiesOfExpertsAreNotInTheMemory) {
-  const std::string words = "are not in the memory here.",
+/// Copies of experts take room; where tokens go with them is not followed, which is said.
+TEST(ServeLaunch, CopiesOfExpertsAreInTheMemoryAlone) {
+  const std::string words = "where tokens go with them is not followed.",
                     launch = "--launch -- vllm serve Qwen/Qwen3-30B-A3B -tp 2 --enable-expert-parallel ";
   for (const char* copies : {"--num-redundant-experts 32", "--eplb-config.num_redundant_experts 32",
            "--eplb-config {\"num_redundant_experts\":32}"}) {
@@ -71,6 +71,43 @@ TEST(ServeLaunch, CopiesOfExpertsAreNotInTheMemory) {
   const std::string changes = "not forecast: --num-redundant-experts", none = "infer --context 1000 " + launch;
   EXPECT_THAT(run_line(none + "--num-redundant-experts 32").out, HasSubstr(changes));
   EXPECT_THAT(run_line(none + "--num-redundant-experts 0").out, Not(HasSubstr(changes)));
+  const auto weights = [&](const std::string& copies) {
+    const json answer = json::parse(run_line("infer --json --context 1000 " + launch + copies).out);
+    return answer["memory"]["weights_bytes"].get<double>();
+  };
+  const double without = weights(""), two_gpus = 16.0 * 48 * 3 * 2048 * 768 * 2;
+  EXPECT_NEAR(weights("--num-redundant-experts 32") - without, two_gpus, 1);
+  EXPECT_NEAR(weights("--eplb-config.num_redundant_experts 32") - without, two_gpus, 1);
+}
+
+/// Half a byte and a scale of one for 16: of 36 layers with keys and values of 8 heads of 128 numbers.
+TEST(ServeLaunch, ACacheInNvfp4IsRead) {
+  const std::string launch = " --context 1000 --launch -- vllm serve Qwen/Qwen3-8B --kv-cache-dtype nvfp4";
+  const json answer = json::parse(run_line("infer --json --machine dgx-b200" + launch).out, nullptr, false);
+  EXPECT_EQ(answer["memory"]["cache_bytes_per_position"], 36 * 2 * 8 * 128 * 0.5625);
+  EXPECT_THAT(run_line("infer --machine dgx-h100" + launch).err, HasSubstr("has no nvfp4 matrix units"));
+}
+
+/// vLLM does not start where its cache holds no request of --max-model-len; the others take shorter ones.
+TEST(ServeLaunch, ALongestRequestOverTheCacheIsRefused) {
+  const std::string model = " --launch -- vllm serve meta-llama/Llama-3.1-70B-Instruct -tp 4 --max-model-len ";
+  for (const std::string& line : {"serve" + load, std::string("infer --context 1000")}) {
+    const auto ran = run_line(line + " --machine dgx-h100" + model + "2000000");
+    EXPECT_NE(ran.code, 0) << line;
+    EXPECT_THAT(ran.err, HasSubstr("2000000 positions, and the cache holds ")) << line;
+    EXPECT_THAT(ran.err, HasSubstr("does not start")) << line;
+    const auto fits = run_line(line + " --machine dgx-h100" + model + "8192");
+    EXPECT_EQ(fits.code, 0) << line << fits.err;
+    // What the error says it holds, it holds.
+    const std::size_t at = ran.err.find("--max-model-len ", ran.err.find("does not start"));
+    ASSERT_NE(at, std::string::npos) << ran.err;
+    const std::string most = ran.err.substr(at + 16, ran.err.find(' ', at + 16) - at - 16);
+    EXPECT_EQ(run_line(line + " --machine dgx-h100" + model + most).code, 0) << line << most;
+  }
+  EXPECT_EQ(run_line("infer --context 1000 --machine dgx-h100 --launch -- python -m sglang.launch_server --model-path "
+                     "meta-llama/Llama-3.1-70B-Instruct --tp 4 --context-length 2000000")
+                .code,
+      0);
 }
 
 /// Of eight ranks and four key heads two have the same, and each of them has half of the positions.
