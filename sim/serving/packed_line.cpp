@@ -102,7 +102,9 @@ LinePrice PackedLine::price(const Rows& rows, const EngineCost& cost, std::optio
 std::string PackedLine::shape(const PackedRows& rows) const {
   if (!work) return "";
   if (work->kernel != KernelClass::gemm) return "pointwise";
-  return fmt::format("{:.0f} x {:.0f} x {:.0f}", sum(rows, &Shares::rows), work->n, work->k);
+  const double all = sum(rows, &Shares::rows);  // of an expert a mean, which may be below one
+  return fmt::format(
+      "{} x {:.0f} x {:.0f}", all < 10 ? fmt::format("{:.2g}", all) : fmt::format("{:.0f}", all), work->n, work->k);
 }
 
 std::string PackedLine::shape(const Rows& rows) const {

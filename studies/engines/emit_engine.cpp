@@ -147,6 +147,7 @@ std::string vllm_bench_text(const Wanted& w, const char* backend) {
   if (w.users > 0) bench.with("--max-concurrency", w.users);
   if (!w.rate.empty()) bench.with("--request-rate", w.rate);
   if (!w.shape.empty()) bench.with("--burstiness", w.shape);
+  bench.with("--ignore-eos");  // answers of the length that was asked for
   return bench.text();
 }
 

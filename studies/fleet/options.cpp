@@ -121,8 +121,9 @@ Expected<void> add_option(const sweep::Space& space, const JobWishes& wishes, in
   on.job.options.push_back({machine, taken, life.whole(), gpu_hours * here.gpu_hour});
   const std::string run_note = taken == base.gpus ? "" : fmt::format(" ({} run)", base.gpus);
   on.plans.push_back({base.gpus, fmt::format("{} GPUs of {}{}", taken, here.share.name, run_note),
-      in_words(run.scenario), points.command(digits), base.step, run.prediction.mfu * (step.even / step.time()),
-      life.goodput(), settings.life.saves.interval, std::make_shared<const Scenario>(run.scenario)});
+      fmt::format("{}, micro-batch {}", in_words(run.scenario), run.scenario.plan.micro_batch), points.command(digits),
+      base.step, run.prediction.mfu * (step.even / step.time()), life.goodput(), settings.life.saves.interval,
+      std::make_shared<const Scenario>(run.scenario)});
   told.add(on.plans.back(), here.share.name, defaults_of_point(space, digits, run.scenario),
       job::taken_for_granted(wishes, base, settings, step), run.prediction);
   return {};

@@ -25,6 +25,7 @@ struct CheckpointSize {
   double weight = 0, optimizer = 0;  ///< bytes per parameter
   double written = 0, trained = 0;   ///< parameters whose weights are written, and those that an optimizer has
   bool adapters = false;             ///< of adapters alone
+  bool asked = false;                ///< the user said `all`
 };
 CheckpointSize checkpoint_size(const Scenario& scenario, const Program& program);
 

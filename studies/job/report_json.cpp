@@ -64,14 +64,13 @@ void write_failures(JsonWriter& json, const JobForecast& job, const JobWishes& w
 
 void write_checkpoint(JsonWriter& json, const JobForecast& job) {
   const sim::Saves& saves = job.settings.life.saves;
+  const CheckpointSize& size = job.settings.checkpoint;
   json.open("checkpoint");
-  json.base_fields("all_bytes", job.base.checkpoint.all, "fullest_gpu_bytes", job.base.checkpoint.fullest_gpu,
-      "write_s", job.settings.times.write, "read_s", job.settings.times.read, "copy_s", job.settings.times.copy,
-      "blocking_s", saves.store, "settle_s", saves.settle, "interval_s",
-      saves.interval * static_cast<double>(saves.per_stored));
-  json.fields("bytes_per_parameter", job.base.checkpoint.weight + job.base.checkpoint.optimizer, "parameters",
-      job.base.checkpoint.written, "trained_parameters", job.base.checkpoint.trained, "storage_assumed",
-      job.settings.storage.assumed);
+  json.base_fields("all_bytes", size.all, "fullest_gpu_bytes", size.fullest_gpu, "write_s", job.settings.times.write,
+      "read_s", job.settings.times.read, "copy_s", job.settings.times.copy, "blocking_s", saves.store, "settle_s",
+      saves.settle, "interval_s", saves.interval * static_cast<double>(saves.per_stored));
+  json.fields("bytes_per_parameter", size.all.value() / size.written, "parameters", size.written, "trained_parameters",
+      size.trained, "storage_assumed", job.settings.storage.assumed);
   if (saves.per_stored > 1) json.base_field("memory_interval_s", saves.interval);
   json.list("laws", job.laws, [&](const LawAnswer& law) {
     json.field("law", law.id);

@@ -49,14 +49,19 @@ std::string head_table(const JobForecast& job, const JobWishes& wishes) {
   table.add({"Failures", counted_text(life.failures), range_text(spread, spread.failures, counted_text),
       range_text(spread, spread.chance_failures, counted_text)});
   const double kwh = job.energy_j() / kwh_j, per_kwh = kwh / life.whole().value();
-  const auto kwh_text = [](double value) { return fmt::format("{} MWh", grouped_digits(std::round(value / 1e3))); };
+  const auto kwh_text = [small = kwh < 1e3](double value) {
+    if (small && value < 10) return fmt::format("{:.2f} kWh", value);
+    return fmt::format("{} {}", grouped_digits(std::round(small ? value : value / 1e3)), small ? "kWh" : "MWh");
+  };
   if (job.watts > 0)
     table.add({"Energy", kwh_text(kwh),
         range_text(spread, spread.wall_s, [&](double wall) { return kwh_text(per_kwh * wall); }), ""});
   const double hours = job.paid_gpus() / hour_s;
   if (wishes.gpu_hour_price || wishes.kwh_price) {
     const double price = hours * wishes.gpu_hour_price.value_or(0) + per_kwh * wishes.kwh_price.value_or(0);
-    const auto money = [&](double wall) { return grouped_digits(std::round(price * wall)); };
+    const auto money = [price, small = price * life.whole().value() < 100](double wall) {
+      return small ? fmt::format("{:.2f}", price * wall) : grouped_digits(std::round(price * wall));
+    };
     table.add({"Cost", money(life.whole().value()), range_text(spread, spread.wall_s, money), ""});
   }
   return table.text("");
@@ -72,14 +77,15 @@ std::string where_it_goes(const JobForecast& job) {
 
 std::string saves_text(const JobForecast& job) {
   const sim::LifeSettings& life = job.settings.life;
-  const CheckpointSize& size = job.base.checkpoint;
+  const CheckpointSize& size = job.settings.checkpoint;
   std::string parts = fmt::format("{:.3g} bytes per parameter", size.weight + size.optimizer);
-  if (size.adapters) parts += " of the adapters, alone";
+  if (size.asked) parts = "--checkpoint-bytes";
+  else if (size.adapters) parts += " of the adapters, alone";
   else if (size.trained < size.written)
     parts = fmt::format("{:.3g} bytes per parameter and {:.3g} for each of {:.3g} billion that are trained",
         size.weight, size.optimizer, size.trained / 1e9);
   std::string text = fmt::format("  {} to storage ({}), at most {} of a GPU: written in {}, read in {}\n",
-      format_bytes_decimal(size.all), parts, format_bytes_decimal(job.base.checkpoint.fullest_gpu),
+      format_bytes_decimal(size.all), parts, format_bytes_decimal(size.fullest_gpu),
       duration_text(job.settings.times.write), duration_text(job.settings.times.read));
   text += fmt::format("  every {}{}, {:.0f} steps; steps stand still for {}",
       duration_text(life.saves.interval * static_cast<double>(life.saves.per_stored)),

@@ -220,8 +220,9 @@ Expected<JobSettings> job_settings(const JobBase& base, const JobWishes& wishes)
   settings.storage.assumed = !wishes.write_rate || !wishes.read_rate;
   settings.storage.write = wishes.write_rate.value_or(settings.storage.write);
   settings.storage.read = wishes.read_rate.value_or(settings.storage.read);
-  CheckpointSize size = base.checkpoint;
+  CheckpointSize& size = settings.checkpoint = base.checkpoint;
   if (wishes.checkpoint) {
+    size.asked = true;
     size.fullest_gpu = size.fullest_gpu * (*wishes.checkpoint / size.all);
     size.all = *wishes.checkpoint;
   }

@@ -29,6 +29,7 @@ JobBase job_base(const JobRun& run, const WholeStep& step);
 struct JobSettings {
   sim::LifeSettings life;
   StorageRates storage;
+  CheckpointSize checkpoint;  ///< as asked for, else by the mapping
   CheckpointTimes times;
   bool interval_asked = false;
   std::vector<std::string> notes;  ///< what was taken for granted

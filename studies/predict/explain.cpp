@@ -31,14 +31,15 @@ std::string moves_text(const std::vector<PriceRow>& rows, const Paint& paint) {
 }
 
 /// The moves again as they lie in the step: beside work, or in its way.
-std::string exposure_text(const std::vector<CollectiveReport>& collectives, const Paint& paint) {
-  Table table({{"collective"}, {"kind"}, {"axis"}, {"GPUs", Align::right}, {"calls", Align::right},
-      {"time", Align::right}, {"exposed", Align::right}});
-  for (const CollectiveReport& one : collectives)
-    table.add({one.name, one.kind, one.axis, fmt::format("{}", one.group_size), fmt::format("{:.0f}", one.count),
-        format_seconds(one.time), format_seconds(one.exposed)});
-  return notation::explained_heading(paint, "Collectives in the step", "summed over the step, on the slowest rank") +
-         table.text("  ");
+std::string exposure_text(const StepReport& step, const Paint& paint) {
+  Table table({{"collective"}, {"stage", Align::right}, {"kind"}, {"axis"}, {"GPUs", Align::right},
+      {"calls", Align::right}, {"time", Align::right}, {"exposed", Align::right}});
+  for (const CollectiveReport& one : step.collectives)
+    table.add({one.name, fmt::format("{}", one.stage), one.kind, one.axis, fmt::format("{}", one.group_size),
+        fmt::format("{:.0f}", one.count), format_seconds(one.time), format_seconds(one.exposed)});
+  const std::string beside = fmt::format(
+      "summed over the step; stage {} is the slowest, rows of others are theirs alone", step.slowest_stage);
+  return notation::explained_heading(paint, "Collectives in the step", beside.c_str()) + table.text("  ");
 }
 
 void write_prices(JsonWriter& json, const char* key, const std::vector<PriceRow>& rows) {
@@ -72,7 +73,7 @@ Expected<Explained> explain_prediction(const Scenario& scenario, const Predictio
 std::string explain_text(const Explained& explained, const Prediction& prediction, const Console& console) {
   const Paint paint(console);
   return notation::mapping_text(explained.mapping, paint) + kernels_text(explained.kernels, paint) +
-         moves_text(explained.moves, paint) + exposure_text(prediction.step.collectives, paint);
+         moves_text(explained.moves, paint) + exposure_text(prediction.step, paint);
 }
 
 void write_explanation(JsonWriter& json, const Explained& explained) {

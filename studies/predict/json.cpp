@@ -59,7 +59,7 @@ void write_collectives(JsonWriter& json, const std::vector<CollectiveReport>& co
     json.fields("name", one.name, "kind", one.kind, "axis", one.axis, "group_size", one.group_size, "span", one.span,
         "bytes", one.bytes.value(), "count", one.count);
     json.base_fields("time_s", one.time, "exposed_s", one.exposed);
-    json.fields("source", to_text(one.source), "because", one.because);
+    json.fields("stage", one.stage, "source", to_text(one.source), "because", one.because);
     json.close();
   }
   json.close();

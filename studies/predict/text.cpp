@@ -173,7 +173,7 @@ std::string stages(const Page& page) {
 }
 
 std::string collectives_section(const Page& page) {
-  const std::vector<CollectiveSum> sums = joined_collectives(page.step.collectives);
+  const std::vector<CollectiveSum> sums = joined_collectives(page.step);
   if (sums.empty()) return page.heading("Collectives", "none");
   Table table({{"kind"}, {"axis"}, {"GPUs", Align::right}, {"span"}, {"calls", Align::right},
       {"received", Align::right}, {"time", Align::right}, {"exposed", Align::right}, {"source"}});
@@ -193,6 +193,12 @@ std::string collectives_section(const Page& page) {
   if (sums.size() > most_collectives)
     text += page.paint.dim(fmt::format("  and {} smaller: {}, exposed {} (--explain lists all)\n",
         sums.size() - most_collectives, format_seconds(rest_time), format_seconds(rest_exposed)));
+  Seconds elsewhere;
+  for (const CollectiveReport& one : page.step.collectives)
+    if (one.stage != page.step.slowest_stage) elsewhere += one.time;
+  if (elsewhere.value() > 0)
+    text += page.paint.dim(
+        fmt::format("  beside those of other stages alone: {} (--explain lists all)\n", format_seconds(elsewhere)));
   return text;
 }
 

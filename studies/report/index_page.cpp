@@ -62,7 +62,7 @@ std::string collectives_table(const Dossier& dossier) {
   HtmlTable table(
       "Collectives", {{"collective", CellKind::word}, {"axis", CellKind::word}, {"GPUs"}, {"span", CellKind::word},
                          {"calls"}, {"received"}, {"time"}, {"exposed"}, {"source", CellKind::word}});
-  for (const CollectiveSum& sum : joined_collectives(step.collectives))
+  for (const CollectiveSum& sum : joined_collectives(step))
     table.row({html_escaped(sum.kind), html_escaped(sum.axis), fmt::format("{}", sum.group_size),
         html_escaped(sum.span), grouped_digits(sum.count), format_bytes_decimal(sum.received), format_seconds(sum.time),
         bar_cell(sum.exposed / step.step_time, format_seconds(sum.exposed)), to_text(sum.source)});

@@ -39,7 +39,7 @@ Expected<LaunchForecast> forecast_launch(const Launch& launch, const LaunchHints
 
 Bytes moved_bytes(const Prediction& prediction) {
   Bytes moved;
-  for (const CollectiveSum& sum : joined_collectives(prediction.step.collectives)) moved += sum.received;
+  for (const CollectiveSum& sum : joined_collectives(prediction.step)) moved += sum.received;
   return moved;
 }
 

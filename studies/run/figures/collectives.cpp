@@ -11,9 +11,10 @@ bool same_kind(const CollectiveSum& sum, const CollectiveReport& one) {
 
 }  // namespace
 
-std::vector<CollectiveSum> joined_collectives(const std::vector<CollectiveReport>& collectives) {
+std::vector<CollectiveSum> joined_collectives(const StepReport& step) {
   std::vector<CollectiveSum> sums;
-  for (const CollectiveReport& one : collectives) {
+  for (const CollectiveReport& one : step.collectives) {
+    if (one.stage != step.slowest_stage) continue;
     auto sum = std::ranges::find_if(sums, [&](const CollectiveSum& s) { return same_kind(s, one); });
     if (sum == sums.end())
       sum = sums.insert(

@@ -19,7 +19,7 @@ struct CollectiveSum {
   Source source = Source::assumed;  ///< the weakest of its members
 };
 
-/// Longest first.
-std::vector<CollectiveSum> joined_collectives(const std::vector<CollectiveReport>& collectives);
+/// Of a GPU of the slowest stage; longest first. What other stages alone do (embedding, head and loss) is left out.
+std::vector<CollectiveSum> joined_collectives(const StepReport& step);
 
 }  // namespace stepcast::run

@@ -68,7 +68,11 @@ TEST(Report, CollectivesOfOneKindAreAddedUp) {
   CollectiveReport other = first;
   other.axis = "dp";
   other.time = Seconds(9);
-  const auto sums = joined_collectives({first, second, other});
+  CollectiveReport elsewhere = first;
+  elsewhere.stage = 1;
+  StepReport step;
+  step.collectives = {first, second, other, elsewhere};
+  const auto sums = joined_collectives(step);  // of stage 0, the slowest
   ASSERT_EQ(sums.size(), 2U);
   EXPECT_EQ(sums[0].axis, "dp");  // the longest first
   EXPECT_EQ(sums[1].count, 8);
