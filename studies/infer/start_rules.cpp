@@ -16,12 +16,16 @@ struct EngineRule {
   std::string_view engines;
   bool whole_key_heads;  ///< tp divides the key heads, or they divide tp
   bool whole_blocks;     ///< a rank's width of a product in blocks of fp8 is one of whole blocks
+  bool copies_groups;    ///< each rank has a copy of the one group of heads that a state-space layer has
 };
 // vLLM: model_executor/models/llama.py, "assert self.total_num_kv_heads % tp_size == 0" (issues 5951, 16021), and
 // quantization/utils/fp8_utils.py, validate_fp8_block_shape (issues 17569, 25292). SGLang: srt/models/llama.py and
 // srt/layers/quantization/fp8_utils.py, the same. TensorRT-LLM: _torch/models/modeling_utils.py, duplicate_kv_weight;
-// of its blocks nothing is known.
-constexpr EngineRule engine_rules[] = {{"vllm", true, true}, {"sglang", true, true}, {"tensorrt-llm", true, false}};
+// of its blocks nothing is known. Groups: vLLM model_executor/layers/mamba/mamba_mixer2.py, "n_groups % tp_size == 0 or
+// n_groups == 1", and SGLang srt/layers/attention/mamba/mamba.py, the same; TensorRT-LLM
+// _torch/modules/mamba/mamba2_mixer.py splits groups alone.
+constexpr EngineRule engine_rules[] = {
+    {"vllm", true, true, true}, {"sglang", true, true, true}, {"tensorrt-llm", true, false, false}};
 
 /// nullptr: an engine of one's own, or one whose rules nobody told.
 const EngineRule* rule_of(const Engine& engine) {
@@ -58,6 +62,11 @@ Expected<void> check_key_heads(const NetworkSpec& network, std::int64_t tp, cons
       fmt::format(
           "{} key heads on {} ranks, neither of which divides the other: {} does not start", *unfit, tp, engine.name),
       fmt::format("legal tp: {}", run::nearest_values(legal, tp)));
+}
+
+bool copies_groups(const Engine& engine) {
+  const EngineRule* rule = rule_of(engine);
+  return rule != nullptr && rule->copies_groups;
 }
 
 Expected<void> check_blocks(const run::Scenario& scenario, std::int64_t groups, const Engine& engine) {

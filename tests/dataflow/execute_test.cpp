@@ -124,6 +124,34 @@ TEST(Execute, GradientsOfEveryMixerAreTrue) {
   }
 }
 
+/// Where a mixer's heads have one group, ranks have copies of what the group makes and heads of their own: forward and
+/// backward, and words of an engine, give what one rank gives.
+TEST(Execute, RanksHaveCopiesOfAMixersOneGroup) {
+  const std::vector<std::pair<std::string, std::int64_t>> sizes{
+      {"heads", 4}, {"head_dim", 2}, {"groups", 1}, {"state", 2}, {"taps", 2}, {"chunk", 2}};
+  for (const char* kind : {"mamba2", "mamba2-gated"}) {
+    NetworkSpec spec = tiny_transformer();
+    spec.vocab = 8, spec.ffn_hidden = 8;
+    spec.mixer = make_mixer(kind, sizes);
+    spec.layers = 1;
+    spec.pattern = {*layer_of_word("M")};
+    for (const bool serves : {false, true}) {
+      BatchShape batch{2, 4, 2, 2};
+      batch.serves = serves;
+      const Network net = build_network(spec, batch, AttentionForm::fused);
+      const GivenValues given = some_values(net, 5);
+      const Executed one = execute(net, placed_of(net, "mesh one:1"), given);
+      ASSERT_EQ(one.error, "") << kind;
+      for (const char* mesh : {"mesh tp:2\n", "mesh tp:4\n"}) {
+        const Executed ranks = execute(net, placed_of(net, std::string(mesh) + "par u*m on tp\nuse tp, vocab\n"), given);
+        EXPECT_EQ(ranks.error, "") << kind << " " << mesh;
+        EXPECT_EQ(difference(net, one, ranks), "") << kind << " " << mesh;
+        EXPECT_GT(ranks.counted_moves, 0);
+      }
+    }
+  }
+}
+
 TEST(Execute, GradientsOfLayersOfTheirOwnShapeAreTrue) {
   NetworkSpec spec = tiny_transformer();
   spec.causal = false;

@@ -14,7 +14,7 @@ namespace stepcast::run {
 namespace {
 
 std::string legal_tensor_hint(const BrokenSplit& a) {
-  return fmt::format("legal tp: {}", nearest_values(legal_tensor_sizes(a.network), a.split.tp));
+  return fmt::format("legal tp: {}", nearest_values(legal_tensor_sizes(a.network, a.split.copies_groups), a.split.tp));
 }
 
 bool heads_fit(const Split& split, const SplitSize&, const NetworkSpec& network) {
@@ -28,7 +28,7 @@ Error heads_error(const BrokenSplit& a) {
 }
 
 bool mixer_fits(const Split& split, const SplitSize&, const NetworkSpec& network) {
-  return mixer_splits(network, split.tp);
+  return mixer_splits(network, split.tp, split.copies_groups);
 }
 Error mixer_error(const BrokenSplit& a) {
   for (const Mixer& mixer : mixers(a.network))
