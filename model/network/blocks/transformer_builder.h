@@ -35,7 +35,7 @@ class TransformerBuilder {
   Operator& add(std::string name, Tags tags, OperatorKind kind, std::string function, int output,
       std::initializer_list<int> inputs, std::string kernel = {});
   Operator& product(std::string name, Tags tags, int output, int x, int w, std::string kernel = {});
-  void adapter(const std::string& name, const Tags& tags, int output, int x, int w);
+  void adapter(const std::string& name, const Tags& tags, int output, int x, int w, int contracted = -1);
   void put_adapters();
   int norm(const std::string& name, int x, Tags tags, std::size_t over = 1, bool scaled = true) {
     return norm(name, x, std::move(tags), over, scaled, spec_->norm);
