@@ -309,6 +309,36 @@ TEST(Execute, GradientsOfModulatedLayersAreTrue) {
   }
 }
 
+/// Positions of two kinds that attend together, of which the network's own attend among themselves, too; the others come
+/// out of layers whose sublayers a sample gates.
+NetworkSpec tiny_joint() {
+  NetworkSpec spec = tiny_transformer();
+  spec.causal = false;
+  spec.vocab = 0;
+  spec.features = 3;
+  spec.outputs = 2;
+  spec.norm = Norm::layernorm;
+  spec.linear_bias = spec.qk_norm = spec.qk_norm_rms = true;
+  spec.modulation = {.frequencies = 3, .pooled = 2};
+  spec.shapes = {{.name = "dual", .joint = true, .second = true}, {.name = "last", .joint = true, .ends = true}};
+  spec.pattern = {*layer_of_word("*-"), *layer_of_word("*-")};
+  spec.pattern.front().shape = 1, spec.pattern.back().shape = 2;
+  NetworkSpec text = tiny_transformer();
+  text.layers = 1, text.vocab = 0, text.features = 5, text.sequence = 2;
+  text.norm = Norm::layernorm;
+  text.causal = false;
+  text.positions = Positions::none;
+  text.joins = text.linear_bias = true;
+  text.modulation = {.frequencies = 3, .pooled = 5, .gates = true};
+  spec.encoders = {text};
+  return spec;
+}
+
+TEST(Execute, GradientsOfJointLayersAreTrue) {
+  for (const AttentionForm form : {AttentionForm::fused, AttentionForm::unfused})
+    expect_true_gradients(build_network(tiny_joint(), {2, 3, 2, 2}, form));
+}
+
 TEST(Execute, GradientsOfGatesSinksAndNormsAreTrue) {
   NetworkSpec spec = tiny_transformer();
   spec.norm_place = NormPlace::both;

@@ -64,6 +64,7 @@ std::vector<std::string> gathered_inputs(const NetworkSpec& network) {
     for (std::string& name : names) name.replace(name.size() - 1, 1, "modulated");
   if (std::ranges::any_of(network.shapes, &LayerShape::joint))
     names.insert(names.end(), {"norm1.other.modulated", "norm2.other.modulated"});
+  if (std::ranges::any_of(network.shapes, &LayerShape::second)) names.emplace_back("norm1.second.modulated");
   if (has(&LayerKind::crosses)) names.emplace_back("norm.cross.y");
   if (network.latent.kv_rank > 0) names.emplace_back("attn.norm.ckv.y");
   if (network.latent.q_rank > 0) names.emplace_back("attn.norm.cq.y");

@@ -298,6 +298,7 @@ constexpr auto rule_table = [] {
       rule_of<cuts_error>("experts and tensors end at ranks that do not divide", cuts_fit,
           {gpus, tp, cp, pp, ep, etp, order, zero, replicas}),
       rule_of<positions_error>("sequence longer than the learned positions", positions_fit, {}),
+      rule_of<keys_error>("sequence longer than all keys are seen in", keys_seen, {}),
       rule_of<sequence_error>("sequence does not divide by cp and tp", sequence_fits, {tp, cp, cp_kind, sp}),
       rule_of<context_heads_error>("heads do not divide by tp x cp (ulysses)", context_heads_fit, {tp, cp, cp_kind}),
       rule_of<window_error>("windows do not go round a ring", window_goes_round, {cp, cp_kind}),
