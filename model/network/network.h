@@ -180,10 +180,10 @@ struct NetworkSpec {
   std::int64_t value_dim = 0;      ///< of a head's values, where keys are wider (MiMo-V2); 0: head_dim
   std::int64_t sequence = 0;       ///< training sequence length; `--seq` overrides
   std::int64_t max_positions = 0;  ///< rows of a learned position table
-  /// longer sequences see blocks of keys that scores of pooled keys pick, which is not forecast (InfLLM v2, MiniCPM 4.1);
-  /// 0: none do
+  /// longer sequences see blocks of keys that scores of pooled keys pick, which is not forecast (InfLLM v2,
+  /// MiniCPM 4.1); 0: none do
   std::int64_t dense_positions = 0;
-  std::int64_t distances = 0;      ///< rows of the table of relative positions, one table for all layers
+  std::int64_t distances = 0;  ///< rows of the table of relative positions, one table for all layers
   Norm norm = Norm::rmsnorm;
   NormPlace norm_place = NormPlace::before;
   Activation activation = Activation::swiglu;

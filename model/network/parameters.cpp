@@ -330,8 +330,7 @@ double model_flops(const NetworkSpec& n, double tokens, std::int64_t sequence, b
       const double idle = 2 * (rows - 1) * static_cast<double>(idle_matrices(n, kind));
       const double all = rows * (layer_flops(own, kind) + core * core_flops_of(own, kind, length, causal)) - idle;
       if (!has_second(n, kind)) return all;
-      return all + 2 * static_cast<double>(attention_matrices(own)) +
-             core * core_flops_of(own, kind, sequence, causal);
+      return all + 2 * static_cast<double>(attention_matrices(own)) + core * core_flops_of(own, kind, sequence, causal);
     };
     return kind.shape == 0 ? flops(n) : flops(shaped(n, kind.shape));
   };

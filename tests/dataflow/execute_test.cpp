@@ -143,7 +143,8 @@ TEST(Execute, RanksHaveCopiesOfAMixersOneGroup) {
       const Executed one = execute(net, placed_of(net, "mesh one:1"), given);
       ASSERT_EQ(one.error, "") << kind;
       for (const char* mesh : {"mesh tp:2\n", "mesh tp:4\n"}) {
-        const Executed ranks = execute(net, placed_of(net, std::string(mesh) + "par u*m on tp\nuse tp, vocab\n"), given);
+        const Executed ranks =
+            execute(net, placed_of(net, std::string(mesh) + "par u*m on tp\nuse tp, vocab\n"), given);
         EXPECT_EQ(ranks.error, "") << kind << " " << mesh;
         EXPECT_EQ(difference(net, one, ranks), "") << kind << " " << mesh;
         EXPECT_GT(ranks.counted_moves, 0);
@@ -309,8 +310,8 @@ TEST(Execute, GradientsOfModulatedLayersAreTrue) {
   }
 }
 
-/// Positions of two kinds that attend together, of which the network's own attend among themselves, too; the others come
-/// out of layers whose sublayers a sample gates.
+/// Positions of two kinds that attend together, of which the network's own attend among themselves, too; the others
+/// come out of layers whose sublayers a sample gates.
 NetworkSpec tiny_joint() {
   NetworkSpec spec = tiny_transformer();
   spec.causal = false;

@@ -208,8 +208,7 @@ TEST(HfNetwork, LongerSequencesOfMiniCpmAreRefused) {
   EXPECT_THAT(run_line("sweep " + file + " --gpus 8 --global-batch 64 --seq 4096").err, HasSubstr(beyond));
   EXPECT_THAT(run_line("infer " + file + " --gpus 1 --prompt 2049").err, HasSubstr(beyond));
   EXPECT_EQ(run_line("infer " + file + " --gpus 1 --prompt 2048").code, 0);
-  EXPECT_THAT(
-      run_line("serve " + file + " --gpus 1 --input 2000 --output 49 --concurrency 1").err, HasSubstr(beyond));
+  EXPECT_THAT(run_line("serve " + file + " --gpus 1 --input 2000 --output 49 --concurrency 1").err, HasSubstr(beyond));
   EXPECT_THAT(run_line("show network " + file).out, HasSubstr("2048"));
 }
 

@@ -96,8 +96,7 @@ TEST(Encoder, JointLayersMayAttendTwice) {
     return model_flops(n, 64, 64, true);
   };
   const double core = 2.0 * 64 * 64 * 2 * 16;  // scores and values
-  EXPECT_DOUBLE_EQ(
-      flops(twice->network) - flops(once->network), 2 * 3 * (2.0 * 64 * matrices + core + 2.0 * vectors));
+  EXPECT_DOUBLE_EQ(flops(twice->network) - flops(once->network), 2 * 3 * (2.0 * 64 * matrices + core + 2.0 * vectors));
   EXPECT_NE(to_text(read("[3]").error()).find("layer 3 of 3"), std::string::npos);
 }
 
@@ -219,7 +218,8 @@ TEST(Encoder, AFileOfOnesOwnSaysWhatIsWrong) {
   says(R"(, "modulation": {"frequencies": 8})", "modulated layers have");
   says(R"(, "linear_bias": true, "modulation": {"frequencies": 8, "gates": true})", "gates alone stand in an encoder");
   says(with + R"(, "vocab": 50, "modulation": {"frequencies": 8}}, "pattern": "*x-")", "an encoder that joins");
-  says(R"(, "shapes": [{"name": "a", "second": true}], "pattern": "*-:a")", "a second attention stands in joint layers");
+  says(
+      R"(, "shapes": [{"name": "a", "second": true}], "pattern": "*-:a")", "a second attention stands in joint layers");
   says(R"(, "experts": {"count": 4, "top_k": 2, "ffn_hidden": 8, "norm_behind": true}, "norm_place": "both")",
       "a norm behind experts");
   says(R"(, "distances": 8)", "relative");

@@ -27,8 +27,8 @@ TEST(States, AreKeptOncePerSequenceAndSplitByHeads) {
   EXPECT_EQ(two.cache_bytes(1000), one.cache_bytes(1000) / 2);
 }
 
-/// Granite 4.0 H Small: 36 layers of 128 heads of 64 x 128 in one group. vLLM splits the heads, and each rank has a copy
-/// of what the group makes, 2 x 128 channels of the convolution among them; moments of the norm over all heads are
+/// Granite 4.0 H Small: 36 layers of 128 heads of 64 x 128 in one group. vLLM splits the heads, and each rank has a
+/// copy of what the group makes, 2 x 128 channels of the convolution among them; moments of the norm over all heads are
 /// summed. TensorRT-LLM splits groups alone.
 TEST(States, RanksHaveCopiesOfOneGroup) {
   const Serving one = on_h100("granite-4.0-h-small", 1), two = on_h100("granite-4.0-h-small", 2);

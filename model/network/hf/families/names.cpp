@@ -54,9 +54,10 @@ void minicpm(HfReader& r) {
     constexpr std::int64_t usual_length = 8192;  // configuration_minicpm.py of openbmb's files
     r.spec.dense_positions = usual_length;
     sparse->optional("dense_len", r.spec.dense_positions, IntegerRange{1, std::int64_t{1} << 30});
-    r.note(fmt::format("beyond {} positions queries see picked blocks of keys (sparse_config): longer sequences are not "
-                       "forecast",
-        r.spec.dense_positions));
+    r.note(
+        fmt::format("beyond {} positions queries see picked blocks of keys (sparse_config): longer sequences are not "
+                    "forecast",
+            r.spec.dense_positions));
   }
   Experts& e = r.spec.experts;
   e.count = r.config.has("num_experts") ? r.size_or("num_experts", 0) : 0;

@@ -167,8 +167,8 @@ void hunyuan_video(HfReader& r) {
   NetworkSpec& n = r.spec;
   const double times = r.number_or("mlp_ratio", 4);
   const auto whole = static_cast<std::int64_t>(times);
-  r.config.require(static_cast<double>(whole) == times, "mlp_ratio", fmt::format("MLPs {} times as wide", times),
-      "a whole number");
+  r.config.require(
+      static_cast<double>(whole) == times, "mlp_ratio", fmt::format("MLPs {} times as wide", times), "a whole number");
   n.ffn_hidden = whole * n.hidden;
   const std::string norms = r.text_or("qk_norm", "rms_norm");
   r.config.require(norms == "rms_norm", "qk_norm", fmt::format("'{:.40}' is none of its norms", norms), "rms_norm");

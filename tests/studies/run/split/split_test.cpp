@@ -138,16 +138,16 @@ TEST(Split, LearnedPositionsEnd) {
 /// software makes them.
 TEST(Split, OneGroupOfAMixerMayBeCopied) {
   NetworkSpec network = large();
-  network.mixer = make_mixer("mamba2",
-      {{"heads", 16}, {"head_dim", 64}, {"groups", 1}, {"state", 64}, {"taps", 4}, {"chunk", 64}});
+  network.mixer =
+      make_mixer("mamba2", {{"heads", 16}, {"head_dim", 64}, {"groups", 1}, {"state", 64}, {"taps", 4}, {"chunk", 64}});
   network.pattern = {*layer_of_word("M-")};
   EXPECT_FALSE(mixer_splits(network, 2));
   EXPECT_TRUE(mixer_splits(network, 2, true));
   EXPECT_FALSE(mixer_splits(network, 32, true)) << "of 16 heads";
   EXPECT_EQ(legal_tensor_sizes(network), std::vector<std::int64_t>{1});
   EXPECT_EQ(legal_tensor_sizes(network, true).back(), 16);
-  network.mixer = make_mixer("mamba2",
-      {{"heads", 16}, {"head_dim", 64}, {"groups", 2}, {"state", 64}, {"taps", 4}, {"chunk", 64}});
+  network.mixer =
+      make_mixer("mamba2", {{"heads", 16}, {"head_dim", 64}, {"groups", 2}, {"state", 64}, {"taps", 4}, {"chunk", 64}});
   EXPECT_TRUE(mixer_splits(network, 2));
   EXPECT_FALSE(mixer_splits(network, 4, true)) << "copies are made of one group alone";
 }
