@@ -77,8 +77,9 @@ static bool embedded_rows_split(const NetworkSpec& network, std::int64_t ways) {
 
 std::vector<std::int64_t> legal_tensor_sizes(const NetworkSpec& network, bool copies) {
   std::vector<std::int64_t> sizes;
+  const std::int64_t heads_of_groups = copies ? std::max<std::int64_t>(1, network.mixer.extent("m")) : 1;
   const std::int64_t shared = has_attention(network) ? network.heads
-                              : network.mixer        ? network.mixer.extent("u")
+                              : network.mixer        ? network.mixer.extent("u") * heads_of_groups
                                                      : network.hidden;
   for (const std::int64_t ways : divisors(shared))
     if (heads_split(network, ways) && mixer_splits(network, ways, copies) && width_splits(network, ways) &&
