@@ -142,6 +142,7 @@ bool completes_heads(VisionReader& r, const char* key);
 void qwen2_vl_images(VisionReader& r);
 void llama4_images(VisionReader& r);
 void glm4v_images(VisionReader& r);
+void dots_images(VisionReader& r);
 void internvl_images(VisionReader& r);
 void siglip_behind_matrix(VisionReader& r);
 void idefics3_images(VisionReader& r);
