@@ -152,5 +152,6 @@ void llama_vision_images(VisionReader& r);
 void llava_images(VisionReader& r);
 void llava_next_images(VisionReader& r);
 void siglip_layers(VisionReader& r);
+void paddle_images(VisionReader& r);
 
 }  // namespace stepcast::detail

@@ -180,7 +180,7 @@ const std::vector<HfWrapper>& wrappers() {
       {"own-text", {"LlavaMistralForCausalLM"}, "", "", true, "mistral"},
       {"own-text", {"KeyeForConditionalGeneration", "KeyeVL1_5ForConditionalGeneration"}, "", "", true, "qwen3"},
       {"own-text", {"HunYuanVLForConditionalGeneration"}, "", "", true, "hunyuan"},
-      {"own-text", {"PaddleOCRVLForConditionalGeneration"}, "", "", true, "ernie4.5"},
+      {"paddleocr-vl", {"PaddleOCRVLForConditionalGeneration"}, "", "", true, "ernie4.5"},
       {"own-text", {"MiMoV2ForCausalLM"}, "", "", true, "mimo-v2-flash"},
       {"own-text", {"Phi3VForCausalLM"}, "", "", true, "phi3"},
       {"own-text", {"GLM4VForCausalLM"}, "", "", true, "chatglm"},
