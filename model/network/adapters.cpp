@@ -26,6 +26,7 @@ constexpr std::uint8_t mlp_bits = 16 | 32 | 64;
 }  // namespace
 
 bool AdaptedProjections::has(std::string_view product, std::string_view tag) const {
+  if (tag == "projector") return all();  // matrices in front of the network, which no name of a projection means
   if (tag != "attn.qkv" && tag != "attn.out" && tag != "mlp") return false;
   const auto row = std::ranges::find_if(products,
       [&](const NamedProduct& named) { return named.tag == tag && product.find(named.part) != product.npos; });

@@ -46,6 +46,7 @@ struct Experts {
   /// routed and shared experts have norms of their own behind them, the routed ones one before, too, and a norm of
   /// what the router reads (Gemma 4)
   bool own_norms = false;
+  bool norm_behind = false;  ///< a norm of what routed and shared experts give together (A.X K1)
   bool latent_norm = false;  ///< a norm of what routed experts give, before it is projected back (Kimi K3)
   /// a token takes its experts out of `top_groups` of so many groups of neighbours, which lie on as many nodes or fewer
   /// (DeepSeek-V2, arXiv 2405.04434, section 2.2.2); 0 = out of all
@@ -97,6 +98,8 @@ struct Modulation {
   std::int64_t pooled = 0;       ///< numbers that say what the whole text is; 0: none (Flux)
   bool guidance = false;         ///< how closely to follow the text, said as the time is (Flux)
   bool shared = false;           ///< one product makes the vectors of all layers, each adds a table (Wan)
+  /// of an encoder: two vectors of a layer gate its sublayers, whose norms have weights of their own (HunyuanVideo)
+  bool gates = false;
 };
 
 /// A step from an encoder's positions to positions of the network's own sequence.
@@ -141,6 +144,7 @@ struct LayerShape {
   bool gate_cutoff = false;     ///< gates of the MLP are cut off here, whatever the network's layers have
   bool joint = false;     ///< the encoder's positions and the network's have weights of their own, and attend together
   bool ends = false;      ///< of a joint layer: nothing is made of the encoder's positions but keys (SD3's last)
+  bool second = false;    ///< of a joint layer: beside it the network's own positions attend among themselves (SD3.5)
   bool parallel = false;  ///< attention and MLP read one norm, and one product takes both to the stream (Flux)
   bool all_keys = false;  ///< queries see all keys, where the network's see those that an indexer picks
   std::string keys_of{};  ///< the shape of one layer before, whose keys and values serve: queries alone are made here
@@ -176,7 +180,10 @@ struct NetworkSpec {
   std::int64_t value_dim = 0;      ///< of a head's values, where keys are wider (MiMo-V2); 0: head_dim
   std::int64_t sequence = 0;       ///< training sequence length; `--seq` overrides
   std::int64_t max_positions = 0;  ///< rows of a learned position table
-  std::int64_t distances = 0;      ///< rows of the table of relative positions, one table for all layers
+  /// longer sequences see blocks of keys that scores of pooled keys pick, which is not forecast (InfLLM v2,
+  /// MiniCPM 4.1); 0: none do
+  std::int64_t dense_positions = 0;
+  std::int64_t distances = 0;  ///< rows of the table of relative positions, one table for all layers
   Norm norm = Norm::rmsnorm;
   NormPlace norm_place = NormPlace::before;
   Activation activation = Activation::swiglu;

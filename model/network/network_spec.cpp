@@ -40,6 +40,7 @@ constexpr auto expert_members = [](auto& file, auto& experts) {
   file.optional("router_bias", experts.router_bias);
   file.optional("expert_bias", experts.expert_bias);
   file.rare("own_norms", experts.own_norms);
+  file.rare("norm_behind", experts.norm_behind);
   file.rare("latent_norm", experts.latent_norm);
   file.optional("groups", experts.groups, or_none(expert_range));
   file.optional("top_groups", experts.top_groups, or_none(expert_range));
@@ -106,6 +107,7 @@ constexpr auto shape_members = [](auto& file, auto& shape) {
   file.rare("all_keys", shape.all_keys);
   file.rare("joint", shape.joint);
   file.rare("ends", shape.ends);
+  file.rare("second", shape.second);
   file.rare("parallel", shape.parallel);
   file.rare("keys_of", shape.keys_of);
   file.reading(read_own_mixer, shape.mixer);
@@ -192,6 +194,7 @@ constexpr auto modulation_members = [](auto& file, auto& modulation) {
   file.rare("pooled", modulation.pooled, or_none(width_range));
   file.rare("guidance", modulation.guidance);
   file.rare("shared", modulation.shared);
+  file.rare("gates", modulation.gates);
 };
 
 constexpr auto input_members = [](auto& file, auto& inputs) {
@@ -235,6 +238,7 @@ constexpr auto layer_members = [](auto& file, auto& spec) {
   file.choice("activation", spec.activation, activation_names);
   file.choice("positions", spec.positions, position_names);
   file.rare("max_positions", spec.max_positions, sequence_range);
+  file.rare("dense_positions", spec.dense_positions, sequence_range);
   file.rare("distances", spec.distances, or_none(width_range));
   file.optional("linear_bias", spec.linear_bias);
   file.optional("qkv_bias", spec.qkv_bias);
@@ -268,6 +272,7 @@ constexpr auto encoder_members = [](auto& file, auto& spec) {
   file.rare("position_gates", spec.position_gates, IntegerRange{0, 1000});
   file.rare("class_token", spec.class_token);
   file.rare("joins", spec.joins);
+  file.part("modulation", spec.modulation.frequencies > 0, spec.modulation, modulation_members);
   file.rare("sound", spec.sound);
   file.reading(read_projectors, spec.projectors);
   file.writing(write_projectors, spec.projectors);

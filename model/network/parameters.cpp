@@ -32,7 +32,7 @@ Count routed_vectors(const NetworkSpec& n) {
   const Experts& e = n.experts;
   return (e.router_bias ? e.count : 0) + (e.expert_bias ? e.count * mlp_biases(n, e.ffn_hidden) : 0) +
          n.activation_parameters * (e.shared_ffn_hidden > 0 ? 2 : 1) + (e.own_norms ? 4 * norm_size(n, n.hidden) : 0) +
-         (e.latent_norm ? norm_size(n, e.latent) : 0);
+         (e.norm_behind ? norm_size(n, n.hidden) : 0) + (e.latent_norm ? norm_size(n, e.latent) : 0);
 }
 
 /// Six vectors of a layer, two of the last norm: a matrix and a bias each, or an addend.
@@ -43,12 +43,14 @@ Count modulation_parameters(const NetworkSpec& n, Count vectors) {
   if (n.modulation.frequencies == 0) return 0;
   return (n.modulation.shared ? 0 : modulation_matrices(n, vectors)) + vectors * n.hidden;
 }
-constexpr Count layer_vectors = 6, last_vectors = 2;
+constexpr Count layer_vectors = 6, last_vectors = 2, gate_vectors = 2;
 /// Three for each sublayer, and for both kinds of positions.
 Count vectors_of(const NetworkSpec& n, const LayerKind& kind) {
   const LayerShape shape = kind.shape > 0 ? n.shapes[kind.shape - 1U] : LayerShape{};
-  if (shape.ends) return layer_vectors + last_vectors;
-  return shape.parallel ? layer_vectors / 2 : shape.joint ? 2 * layer_vectors : layer_vectors;
+  const Count second = shape.second ? layer_vectors / 2 : 0;
+  if (n.modulation.gates) return gate_vectors;
+  if (shape.ends) return layer_vectors + last_vectors + second;
+  return shape.parallel ? layer_vectors / 2 : shape.joint ? 2 * layer_vectors + second : layer_vectors;
 }
 /// Of the encoder's positions in a joint layer that makes nothing of them: outputs of attention, and the MLP.
 Count idle_matrices(const NetworkSpec& n, const LayerKind& kind) {
@@ -60,6 +62,10 @@ Count idle_parameters(const NetworkSpec& n, const LayerKind& kind) {
   return matrices == 0 ? 0 : matrices + n.hidden + mlp_biases(n, n.ffn_hidden);
 }
 bool is_joint(const NetworkSpec& n, const LayerKind& kind) { return kind.shape > 0 && n.shapes[kind.shape - 1U].joint; }
+/// Has it a second attention, of the network's own positions?
+bool has_second(const NetworkSpec& n, const LayerKind& kind) {
+  return kind.shape > 0 && n.shapes[kind.shape - 1U].second;
+}
 
 /// What says when a sample is and of which class, and the products that all layers share.
 Count condition_matrices(const NetworkSpec& n) {
@@ -79,7 +85,7 @@ Count condition_vectors(const NetworkSpec& n) {
 Count input_matrices(const NetworkSpec& n) { return 3 * n.hidden * n.layer_inputs.width; }
 
 Count layer_norms(const NetworkSpec& n, const LayerKind& kind) {
-  if (n.modulation.frequencies > 0) return kind.crosses && !n.bare_crossing ? 1 : 0;
+  if (n.modulation.frequencies > 0 && !n.modulation.gates) return kind.crosses && !n.bare_crossing ? 1 : 0;
   if (kind.shape > 0 && kind.attention && n.shapes[kind.shape - 1U].bare_attention)
     return kind.sublayers() * (n.norm_place == NormPlace::both ? 2 : 1) - 1;
   return n.parallel_block ? n.norms_per_layer : kind.sublayers() * (n.norm_place == NormPlace::both ? 2 : 1);
@@ -111,7 +117,13 @@ Count own_parameters(const NetworkSpec& n, const LayerKind& kind) {
 
 Count layer_parameters(const NetworkSpec& n, const LayerKind& kind) {
   const Count own = kind.shape == 0 ? own_parameters(n, kind) : own_parameters(shaped(n, kind.shape), kind);
-  return (is_joint(n, kind) ? 2 : 1) * own - idle_parameters(n, kind) + modulation_parameters(n, vectors_of(n, kind));
+  Count second = 0;
+  if (has_second(n, kind)) {
+    const NetworkSpec here = shaped(n, kind.shape);
+    second = attention_matrices(here) + attention_vectors(here);
+  }
+  return (is_joint(n, kind) ? 2 : 1) * own + second - idle_parameters(n, kind) +
+         modulation_parameters(n, vectors_of(n, kind));
 }
 
 /// A multi-token prediction module of DeepSeek-V3 (arXiv 2412.19437) eq. 21-23: the norms of its two inputs, their
@@ -209,7 +221,8 @@ ProjectorCount count_projectors(const NetworkSpec& n) {
 
 Count encoder_parameters(const NetworkSpec& n) {
   const Count words = n.features > 0 || n.tied_embeddings ? 0 : n.vocab * n.hidden;
-  return stack_parameters(n) + words + feature_parameters(n) + count_projectors(n).parameters;
+  return stack_parameters(n) + words + feature_parameters(n) + condition_matrices(n) + condition_vectors(n) +
+         count_projectors(n).parameters;
 }
 
 /// Of a network of numbers: what takes them in, a sample's condition, and what is asked for.
@@ -242,7 +255,8 @@ double encoder_flops(const NetworkSpec& n) {
   for (std::size_t kind = 0; kind < all.kinds.size(); ++kind)
     token += static_cast<double>(all.count(kind)) *
              (layer_flops(n, all.kinds[kind]) + core_flops_of(n, all.kinds[kind], n.sequence, false));
-  return token * static_cast<double>(n.sequence);
+  return token * static_cast<double>(n.sequence) +
+         2 * static_cast<double>(condition_matrices(n) + n.layers * modulation_matrices(n, gate_vectors));
 }
 
 /// Passes that count, of forward, gradients of what came in and gradients of weights: a part that is not trained has
@@ -314,7 +328,9 @@ double model_flops(const NetworkSpec& n, double tokens, std::int64_t sequence, b
   const auto flops_of = [&](const LayerKind& kind) {
     const auto flops = [&](const NetworkSpec& own) {
       const double idle = 2 * (rows - 1) * static_cast<double>(idle_matrices(n, kind));
-      return rows * (layer_flops(own, kind) + core * core_flops_of(own, kind, length, causal)) - idle;
+      const double all = rows * (layer_flops(own, kind) + core * core_flops_of(own, kind, length, causal)) - idle;
+      if (!has_second(n, kind)) return all;
+      return all + 2 * static_cast<double>(attention_matrices(own)) + core * core_flops_of(own, kind, sequence, causal);
     };
     return kind.shape == 0 ? flops(n) : flops(shaped(n, kind.shape));
   };

@@ -80,6 +80,12 @@ Expected<void> check_requests(
           fmt::format("a request of {} + {} positions, and {} has learned positions for {}", request.prompt,
               request.output, network.id, network.max_positions),
           fmt::format("at most {} with what comes out", network.max_positions));
+    if (network.dense_positions > 0 && request.prompt + request.output > network.dense_positions)
+      return fail("--input",
+          fmt::format("a request of {} + {} positions, and beyond {} queries of {} see picked blocks of keys: that is "
+                      "not forecast",
+              request.prompt, request.output, network.dense_positions, network.id),
+          fmt::format("at most {} with what comes out", network.dense_positions));
     if (const std::int64_t blocks = group.blocks_at_end(request); blocks > policy.own_blocks())
       return fail("--gpus",
           fmt::format("a request of {} + {} positions needs {} blocks of {}{}, and the cache of a GPU beside {} of "

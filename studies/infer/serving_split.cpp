@@ -86,6 +86,7 @@ Expected<run::Scenario> scenario_of(const ServingWishes& wishes, run::Request re
         fmt::format("{} has values narrower than keys: no engine's kernel for them was measured", network.id),
         "stepcast predict prices its training");
   TRY(check_key_heads(network, wishes.tp, engine));
+  request.copies_groups = copies_groups(engine);
   const std::int64_t all = wishes.tp * wishes.attention_dp * wishes.cp;
   TRY(say("gpus", all * wishes.pp, "--tp"));
   TRY(say("tp", wishes.tp, "--tp"));

@@ -22,6 +22,7 @@ struct EngineRule {
   bool whole_key_heads;  ///< tp divides the key heads, or they divide tp
   bool whole_blocks;     ///< a rank's width of a product in blocks of fp8 is one of whole blocks
   bool longest_fits;     ///< the cache holds one request of the longest that it is told to take
+  bool copies_groups;    ///< each rank has a copy of the one group of heads that a state-space layer has
 };
 // vLLM: model_executor/models/llama.py, "assert self.total_num_kv_heads % tp_size == 0" (issues 5951, 16021), and
 // quantization/utils/fp8_utils.py, validate_fp8_block_shape (issues 17569, 25292). SGLang: srt/models/llama.py and
@@ -29,9 +30,11 @@ struct EngineRule {
 // of its blocks nothing is known. vLLM: v1/core/kv_cache_utils.py, check_enough_kv_cache_memory ("larger than the
 // available KV cache memory"; before, "larger than the maximum number of tokens that can be stored in KV cache"). The
 // others take shorter ones then: SGLang's srt/managers/scheduler.py, max_req_len; TensorRT-LLM's
-// _torch/pyexecutor/_util.py.
+// _torch/pyexecutor/_util.py. Groups: vLLM model_executor/layers/mamba/mamba_mixer2.py, "n_groups % tp_size == 0 or
+// n_groups == 1", and SGLang srt/layers/attention/mamba/mamba.py, the same; TensorRT-LLM
+// _torch/modules/mamba/mamba2_mixer.py splits groups alone.
 constexpr EngineRule engine_rules[] = {
-    {"vllm", true, true, true}, {"sglang", true, true, false}, {"tensorrt-llm", true, false, false}};
+    {"vllm", true, true, true, true}, {"sglang", true, true, false, true}, {"tensorrt-llm", true, false, false, false}};
 
 /// nullptr: an engine of one's own, or one whose rules nobody told.
 const EngineRule* rule_of(const Engine& engine) {
@@ -68,6 +71,11 @@ Expected<void> check_key_heads(const NetworkSpec& network, std::int64_t tp, cons
       fmt::format(
           "{} key heads on {} ranks, neither of which divides the other: {} does not start", *unfit, tp, engine.name),
       fmt::format("legal tp: {}", run::nearest_values(legal, tp)));
+}
+
+bool copies_groups(const Engine& engine) {
+  const EngineRule* rule = rule_of(engine);
+  return rule != nullptr && rule->copies_groups;
 }
 
 Expected<void> check_blocks(const run::Scenario& scenario, std::int64_t groups, const Engine& engine) {

@@ -46,6 +46,7 @@ struct Request {
   std::optional<Chosen<Profile>> profile;
   std::optional<Value> mapping;  ///< text of the notation
   std::vector<Statement> statements;
+  bool copies_groups = false;         ///< SplitWishes::copies_groups, which software decides and nobody says
   std::vector<std::string> notes;     ///< how a launch was read
   std::vector<std::string> warnings;  ///< what of a launch was not understood
 

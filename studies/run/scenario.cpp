@@ -284,6 +284,7 @@ class Resolver {
     SplitWishes wishes = request_.wishes();
     wishes.gpus = wishes.ways();
     wishes.sequence = scenario_.plan.sequence;
+    wishes.copies_groups = request_.copies_groups;
     for (const NetworkSpec& encoder : scenario_.network.row.encoders)
       wishes.encoder_sequence = encoder.sequence * std::max<std::int64_t>(1, encoder.images);
     if (!wishes.sp && request_.says(FieldId::sequence)) wishes.sp = true;

@@ -71,6 +71,7 @@ constexpr std::array functions = {
     Meaning{"compress", operators::compress, operators::compress_gradient},
     Meaning{"join", operators::join, operators::join_gradient},
     Meaning{"part", operators::part, operators::part_gradient},
+    Meaning{"parts", operators::join, operators::join_gradient},
 };
 
 Meaning meaning_of(const Operator& op) {

@@ -124,6 +124,35 @@ TEST(Execute, GradientsOfEveryMixerAreTrue) {
   }
 }
 
+/// Where a mixer's heads have one group, ranks have copies of what the group makes and heads of their own: forward and
+/// backward, and words of an engine, give what one rank gives.
+TEST(Execute, RanksHaveCopiesOfAMixersOneGroup) {
+  const std::vector<std::pair<std::string, std::int64_t>> sizes{
+      {"heads", 4}, {"head_dim", 2}, {"groups", 1}, {"state", 2}, {"taps", 2}, {"chunk", 2}};
+  for (const char* kind : {"mamba2", "mamba2-gated"}) {
+    NetworkSpec spec = tiny_transformer();
+    spec.vocab = 8, spec.ffn_hidden = 8;
+    spec.mixer = make_mixer(kind, sizes);
+    spec.layers = 1;
+    spec.pattern = {*layer_of_word("M")};
+    for (const bool serves : {false, true}) {
+      BatchShape batch{2, 4, 2, 2};
+      batch.serves = serves;
+      const Network net = build_network(spec, batch, AttentionForm::fused);
+      const GivenValues given = some_values(net, 5);
+      const Executed one = execute(net, placed_of(net, "mesh one:1"), given);
+      ASSERT_EQ(one.error, "") << kind;
+      for (const char* mesh : {"mesh tp:2\n", "mesh tp:4\n"}) {
+        const Executed ranks =
+            execute(net, placed_of(net, std::string(mesh) + "par u*m on tp\nuse tp, vocab\n"), given);
+        EXPECT_EQ(ranks.error, "") << kind << " " << mesh;
+        EXPECT_EQ(difference(net, one, ranks), "") << kind << " " << mesh;
+        EXPECT_GT(ranks.counted_moves, 0);
+      }
+    }
+  }
+}
+
 TEST(Execute, GradientsOfLayersOfTheirOwnShapeAreTrue) {
   NetworkSpec spec = tiny_transformer();
   spec.causal = false;
@@ -279,6 +308,36 @@ TEST(Execute, GradientsOfModulatedLayersAreTrue) {
     }
     expect_true_gradients(build_network(spec, {2, 3, 2, 2}, AttentionForm::fused));
   }
+}
+
+/// Positions of two kinds that attend together, of which the network's own attend among themselves, too; the others
+/// come out of layers whose sublayers a sample gates.
+NetworkSpec tiny_joint() {
+  NetworkSpec spec = tiny_transformer();
+  spec.causal = false;
+  spec.vocab = 0;
+  spec.features = 3;
+  spec.outputs = 2;
+  spec.norm = Norm::layernorm;
+  spec.linear_bias = spec.qk_norm = spec.qk_norm_rms = true;
+  spec.modulation = {.frequencies = 3, .pooled = 2};
+  spec.shapes = {{.name = "dual", .joint = true, .second = true}, {.name = "last", .joint = true, .ends = true}};
+  spec.pattern = {*layer_of_word("*-"), *layer_of_word("*-")};
+  spec.pattern.front().shape = 1, spec.pattern.back().shape = 2;
+  NetworkSpec text = tiny_transformer();
+  text.layers = 1, text.vocab = 0, text.features = 5, text.sequence = 2;
+  text.norm = Norm::layernorm;
+  text.causal = false;
+  text.positions = Positions::none;
+  text.joins = text.linear_bias = true;
+  text.modulation = {.frequencies = 3, .pooled = 5, .gates = true};
+  spec.encoders = {text};
+  return spec;
+}
+
+TEST(Execute, GradientsOfJointLayersAreTrue) {
+  for (const AttentionForm form : {AttentionForm::fused, AttentionForm::unfused})
+    expect_true_gradients(build_network(tiny_joint(), {1, 2, 2, 2}, form));
 }
 
 TEST(Execute, GradientsOfGatesSinksAndNormsAreTrue) {

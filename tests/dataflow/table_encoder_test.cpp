@@ -98,12 +98,12 @@ TEST(TableEncoder, LayersKeepTheirOwnTensorsAndNotTheEncoders) {
 }
 
 /// Two kinds of positions, 512 and 1024, in one sequence of a width of h: each has weights of its own.
-Network joint() {
+Network joint(bool second = false) {
   NetworkSpec n = spec();
   n.vocab = 0, n.features = 64, n.outputs = 64;
   n.causal = false, n.linear_bias = true;
   n.modulation.frequencies = 16;
-  n.shapes = {{.name = "double", .joint = true}};
+  n.shapes = {{.name = "double", .joint = true, .second = second}};
   n.pattern = {*layer_of_word("*-")};
   n.pattern.front().shape = 1;
   NetworkSpec& text = n.encoders.front();
@@ -123,6 +123,21 @@ TEST(TableEncoder, PositionsOfTwoKindsMoveAsTwoLayersWould) {
   const MovedBytes ring = moved_bytes(net, placed_of(net, "mesh cp:4\nuse cp_gather"), "layer_double");
   EXPECT_EQ(ring.at("forward all_gather"), 3.0 / 4 * 2 * both) << "K and V of both";
   EXPECT_EQ(ring.count("forward all_to_all"), 0U);
+}
+
+/// A second attention of the network's own 512 positions: its sums move as the first one's do, its keys and values are
+/// those of 512 positions.
+TEST(TableEncoder, ASecondAttentionMovesItsOwnPositions) {
+  const Network once = joint(), twice = joint(true);
+  const auto more = [&](const std::string& mapping, const char* move) {
+    return moved_bytes(twice, placed_of(twice, mapping), "layer_double").at(move) -
+           moved_bytes(once, placed_of(once, mapping), "layer_double").at(move);
+  };
+  const double own = bytes * 512 * h;
+  EXPECT_EQ(more("mesh tp:8\nuse tp", "forward all_reduce"), 2 * 7.0 / 8 * own);
+  EXPECT_EQ(more("mesh tp:8\nuse tp, sp", "forward reduce_scatter"), 7.0 / 8 * own);
+  EXPECT_EQ(more("mesh tp:8\nuse tp, sp", "forward all_gather"), 7.0 / 8 * own);
+  EXPECT_EQ(more("mesh cp:4\nuse cp_gather", "forward all_gather"), 3.0 / 4 * 2 * own) << "K and V";
 }
 
 /// 4 images of 256 patches, 256 wide; 4 patches become one row, by a matrix to 2048 and one to h: 256 rows among the

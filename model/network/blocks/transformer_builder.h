@@ -35,7 +35,7 @@ class TransformerBuilder {
   Operator& add(std::string name, Tags tags, OperatorKind kind, std::string function, int output,
       std::initializer_list<int> inputs, std::string kernel = {});
   Operator& product(std::string name, Tags tags, int output, int x, int w, std::string kernel = {});
-  void adapter(const std::string& name, const Tags& tags, int output, int x, int w);
+  void adapter(const std::string& name, const Tags& tags, int output, int x, int w, int contracted = -1);
   void put_adapters();
   int norm(const std::string& name, int x, Tags tags, std::size_t over = 1, bool scaled = true) {
     return norm(name, x, std::move(tags), over, scaled, spec_->norm);
@@ -89,10 +89,13 @@ class TransformerBuilder {
   // transformer_encoder.cpp
   void encoder();
   void encode(const TransformerBuilder& network);
+  int handed_on(int x);
   int features_in();
   int part(const std::string& name, int x, int rows);
   int together(const std::string& name, const char* function, int own, int other);
   int joint_body(int x);
+  int headed(const std::string& name, int x, std::vector<int> heads);
+  int second_attention(int x);
   int convolved(const std::string& name, int x, int taps);
   int cross_attention(int x, int y);
 
@@ -113,6 +116,7 @@ class TransformerBuilder {
   void modulate_layer(std::size_t vectors, const std::string& suffix = "");
   void modulate_head();
   int modulated_norm(const std::string& name, int x, Tags tags, std::size_t first);
+  int modulated(const std::string& name, int normed, Tags tags, std::size_t first);
 
   // transformer_attention.cpp
   int projection(const std::string& letter, int x, std::vector<int> heads);
@@ -228,6 +232,7 @@ class TransformerBuilder {
   int gate_ = -1;                          // of attention, projected beside its queries
   int memory_ = -1, tm_ = -1;              // what the encoder made, and its positions as keys
   int all_ = -1, own_ = -1, joined_ = -1;  // positions together, the network's own, and the encoder's
+  int to_ = -1;                            // the network's own as keys, of a second attention
   int distances_ = -1;                     // table of relative positions
   int embedded_ = -1, iw_ = -1, iv_ = -1;  // what layers' own inputs are made of, their width, and their words
   int input_norm_ = -1;                    // of all layers' own inputs

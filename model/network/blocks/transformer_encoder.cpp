@@ -21,6 +21,7 @@ void TransformerBuilder::encoder() {
 }
 
 void TransformerBuilder::encode(const TransformerBuilder& network) {
+  condition();
   if (whole_.features == 0) {
     embedding_table_ = whole_.tied_embeddings ? network.embedding_table_ : weight("E", {v_, h_});
     tokens_ = tensor("tokens", {b_, s_}, 8, TensorRole::data);
@@ -35,9 +36,16 @@ void TransformerBuilder::encode(const TransformerBuilder& network) {
     start_block("norm", 1, Block::Place::first);
     const int x = activation("X.last", streamed());
     net_.blocks.back().input = x;
-    net_.blocks.back().output = norm("norm3", x, {"norm"});
+    net_.blocks.back().output = whole_.modulation.gates ? handed_on(x) : norm("norm3", x, {"norm"});
   }
   net_.tensors[net_.blocks.back().output].name = "memory";
+}
+
+/// Without a norm behind the last layer.
+int TransformerBuilder::handed_on(int x) {
+  const int y = activation("X.handed", streamed());
+  add("handed", {"norm"}, OperatorKind::linear, "scale", y, {x}, "norm");
+  return y;
 }
 
 /// Each position's numbers: patches of an image, frames of sound, what another network made of words.
@@ -128,6 +136,25 @@ int TransformerBuilder::together(const std::string& name, const char* function, 
   return y;
 }
 
+/// Queries, keys or values of a joint layer.
+int TransformerBuilder::headed(const std::string& name, int x, std::vector<int> heads) {
+  const int y = projection(name, x, heads);
+  return biased(name, y, std::move(heads), {"attn", "attn.qkv"}, "attn.qkv");
+}
+
+/// The network's own positions among themselves, with weights of its own.
+int TransformerBuilder::second_attention(int x) {
+  const int q = rope("Q.second", qk_norm("Q.second", headed("Q.part.second", x, {g_, r_, d_}))),
+            k = rope("K.second", qk_norm("K.second", headed("K.part.second", x, {g_, d_}))),
+            v = headed("V.part.second", x, {g_, d_}), o = activation("O.second", {b_, s_, g_, r_, d_}),
+            y = activation("Y1.second", {b_, s_, h_});
+  const Core core{"second.core", to_, false, false};
+  if (form_ == AttentionForm::unfused) unfused_core(core, q, k, v, o);
+  else fused_core(core, q, {k, v}, o);
+  product("attn.out.second", {"attn", "attn.out"}, y, o, weight("WO.second", {g_, r_, d_, h_}));
+  return y;
+}
+
 /// Two kinds of rows with weights and vectors of their own that attend together (Flux; Esser et al. 2024, MM-DiT, arXiv
 /// 2403.03206, section 4).
 int TransformerBuilder::joint_body(int x) {
@@ -139,23 +166,22 @@ int TransformerBuilder::joint_body(int x) {
   Rows kinds[2];
   kinds[0].dim = own_;
   kinds[1].suffix = ".other", kinds[1].dim = joined_;
-  const Tags tags{"attn", "attn.qkv"};
-  constexpr std::size_t vectors = 6, last_vectors = 2;
+  constexpr std::size_t vectors = 6, last_vectors = 2, second_vectors = 3, second_shift = 6, second_gate = 8;
+  int second = -1;
   for (Rows& rows : kinds) {
     const std::string& end = rows.suffix;
     s_ = rows.dim;
     rows.x = part("X" + (end.empty() ? ".own" : end), x, rows.dim);
     const bool ends = &rows == &kinds[1] && whole_.shapes[shape_ - 1].ends;
-    modulate_layer(ends ? last_vectors : vectors, end);
+    const bool twice = &rows == &kinds[0] && whole_.shapes[shape_ - 1].second;
+    modulate_layer(ends ? last_vectors : twice ? vectors + second_vectors : vectors, end);
     rows.vectors = vectors_;
-    const int x1 = modulated_norm("norm1" + end, rows.x, {"norm"}, 0);
-    const auto headed = [&](const std::string& letter, std::vector<int> heads) {
-      const int y = projection(letter + ".part" + end, x1, heads);
-      return biased(letter + ".part" + end, y, std::move(heads), tags, "attn.qkv");
-    };
-    rows.q = rope("Q" + end, qk_norm("Q" + end, headed("Q", {g_, r_, d_})));
-    rows.k = rope("K" + end, qk_norm("K" + end, headed("K", {g_, d_})));
-    rows.v = headed("V", {g_, d_});
+    const int normed = norm("norm1" + end, rows.x, {"norm"}, 1, false),
+              x1 = modulated("norm1" + end, normed, {"norm"}, 0);
+    rows.q = rope("Q" + end, qk_norm("Q" + end, headed("Q.part" + end, x1, {g_, r_, d_})));
+    rows.k = rope("K" + end, qk_norm("K" + end, headed("K.part" + end, x1, {g_, d_})));
+    rows.v = headed("V.part" + end, x1, {g_, d_});
+    if (twice) second = second_attention(modulated("norm1.second", normed, {"norm"}, second_shift));
   }
   s_ = all_;
   const int q = together("Q", "join", kinds[0].q, kinds[1].q), k = together("K", "join", kinds[0].k, kinds[1].k),
@@ -170,7 +196,8 @@ int TransformerBuilder::joint_body(int x) {
     const int y1 = activation("Y1" + end, {b_, s_, h_});
     product("attn.out" + end, {"attn", "attn.out"}, y1, part("O" + (end.empty() ? ".own" : end), o, rows.dim),
         weight("WO" + end, {g_, r_, d_, h_}));
-    const int middle = residual("residual1" + end, rows.x, y1, {h_}, gate_of(2));
+    int middle = residual("residual1" + end, rows.x, y1, {h_}, gate_of(2));
+    if (second >= 0 && end.empty()) middle = residual("residual.second", middle, second, {h_}, gate_of(second_gate));
     const int y2 = activation("Y2" + end, {b_, s_, h_});
     mlp(modulated_norm("norm2" + end, middle, {"norm"}, 3), y2, "mlp" + end, f_, {"mlp"});
     rows.x = residual("residual2" + end, middle, y2, {h_}, gate_of(5));

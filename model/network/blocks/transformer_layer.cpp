@@ -85,6 +85,7 @@ int TransformerBuilder::feeding(int x, Feed feed) {
     y2 = biased("mlp.down", y2, {h_}, {"residual"}, "bias_dropout_add");
   if (feed == Feed::experts && spec_->experts.own_norms) y2 = normed_experts(x, x3, y2);
   else if (feed == Feed::experts) experts(x3, x3, y2);
+  if (feed == Feed::experts && spec_->experts.norm_behind) y2 = norm("norm2.experts", y2, {"norm"});
   return normed_sum("norm2", residual("residual2", x, normed_behind("norm2", y2),
                                  feed == Feed::experts ? std::vector<int>{} : std::vector<int>{h_}, gate_of(5)));
 }

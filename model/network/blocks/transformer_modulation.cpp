@@ -5,7 +5,10 @@
 namespace stepcast {
 namespace {
 
-constexpr const char* parts[] = {"shift1", "scale1", "gate1", "shift2", "scale2", "gate2"};
+/// Of both sublayers, and of a second attention.
+constexpr const char* parts[] = {
+    "shift1", "scale1", "gate1", "shift2", "scale2", "gate2", "shift.second", "scale.second", "gate.second"};
+constexpr std::size_t layer_parts = 6;
 constexpr const char* last_parts[] = {"shift3", "scale3"};
 
 }  // namespace
@@ -56,7 +59,7 @@ void TransformerBuilder::condition() {
   start_block("modulation", 1, Block::Place::first);
   net_.blocks.back().reads = {condition_};
   const int active = silu("modulation", condition_);
-  for (const char* part : parts) shared_.push_back(vector_of(part, active));
+  for (std::size_t i = 0; i < layer_parts; ++i) shared_.push_back(vector_of(parts[i], active));
   net_.blocks.back().output = shared_.back();
 }
 
@@ -91,6 +94,11 @@ void TransformerBuilder::modulate_layer(std::size_t vectors, const std::string& 
   }
   if (reads.empty()) reads.push_back(condition_);
   const int active = silu("modulation" + suffix, condition_);
+  if (whole_.modulation.gates) {
+    vectors_.assign(layer_parts, -1);
+    for (const std::size_t gate : {2, 5}) vectors_[gate] = vector_of(parts[gate], active);
+    return;
+  }
   for (std::size_t i = 0; i < vectors; ++i) vectors_.push_back(vector_of(parts[i] + suffix, active));
 }
 
@@ -108,8 +116,13 @@ void TransformerBuilder::modulate_head() {
 
 /// The norm, without weights of its own, times (1 + scale), plus shift. `first`: the place of its shift.
 int TransformerBuilder::modulated_norm(const std::string& name, int x, Tags tags, std::size_t first) {
-  if (vectors_.empty()) return norm(name, x, std::move(tags));
-  const int normed = norm(name, x, tags, 1, false), y = activation(name + ".modulated", net_.tensors[x].dims);
+  if (vectors_.empty() || vectors_[first] < 0) return norm(name, x, std::move(tags));
+  return modulated(name, norm(name, x, tags, 1, false), std::move(tags), first);
+}
+
+/// What was normed already.
+int TransformerBuilder::modulated(const std::string& name, int normed, Tags tags, std::size_t first) {
+  const int y = activation(name + ".modulated", net_.tensors[normed].dims);
   add(name + ".modulate", std::move(tags), OperatorKind::nonlinear, "modulate", y,
       {normed, vectors_[first + 1], vectors_[first]}, "norm");
   return y;

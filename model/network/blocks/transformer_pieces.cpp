@@ -49,23 +49,23 @@ Operator& TransformerBuilder::add(std::string name, Tags tags, OperatorKind kind
 }
 
 /// y += (x A) B beside y += x W (LoRA, Hu et al. 2021, arXiv 2106.09685): A takes x's contracted dims to the rank, B
-/// the rank to the output's own.
-void TransformerBuilder::adapter(const std::string& name, const Tags& tags, int output, int x, int w) {
-  const std::vector<int> in = net_.tensors[x].dims, out = net_.tensors[output].dims, both = net_.tensors[w].dims;
+/// the rank to the output's own. `contracted`: the weight's dim that stands for x's last, where the two differ.
+void TransformerBuilder::adapter(const std::string& name, const Tags& tags, int output, int x, int w, int contracted) {
+  std::vector<int> in = net_.tensors[x].dims;
+  const std::vector<int> both = net_.tensors[w].dims;
+  if (contracted >= 0) in.back() = contracted;
   std::vector<int> a_dims, b_dims{z_}, rows;
   for (int d : in)
     if (!contains(both, d)) rows.push_back(d);
   rows.push_back(z_);
-  for (int d : both) {
-    const bool contracted = contains(in, d);
-    (contracted ? a_dims : b_dims).push_back(d);
-  }
+  for (int d : both) (contains(in, d) ? a_dims : b_dims).push_back(d);
   a_dims.push_back(z_);
   const int a = weight(name + ".A", a_dims), b = weight(name + ".B", b_dims), low = activation(name + ".low", rows);
   net_.tensors[a].frozen = net_.tensors[b].frozen = false;
   for (const bool first : {true, false}) {
     Operator& op = add(name + (first ? ".lora_a" : ".lora_b"), tags, OperatorKind::einsum, "", first ? low : output,
         {first ? x : low, first ? a : b});
+    if (first) op.inputs[0].loops = in;
     op.monoid = Monoid::sum;
     op.adapts = true;
   }

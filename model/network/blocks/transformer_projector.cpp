@@ -81,8 +81,10 @@ int TransformerBuilder::projected(const std::string& name, int x, const Projecto
   };
   const auto multiplied = [&](const std::string& called) {
     const int y = activation(called, {b_, rows, out});
-    const int in = width == out ? dim("h2", net_.dims[width].extent) : width;
-    product(called, tags, y, x, weight("W." + called, {in, out})).inputs[0].loops.back() = in;  // contracted
+    const int in = width == out ? dim("h2", net_.dims[width].extent) : width, w = weight("W." + called, {in, out});
+    if (in != width && batch_.lora_rank > 0 && !frozen_ && batch_.adapted.has(called, tags.back()))
+      adapter(called, tags, y, x, w, in);
+    product(called, tags, y, x, w).inputs[0].loops.back() = in;  // contracted
     return y;
   };
   if (step.kind == ProjectorStep::Kind::norm) {

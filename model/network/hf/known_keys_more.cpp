@@ -337,6 +337,12 @@ constexpr KnownKeys more_rows[] = {
      "vision_lora speech_lora original_max_position_embeddings full_attn_mod interpolate_factor"},
     {"phi4-mm", "false", "as its class has it", "lm_head_bias mlp_bias"},
     {"llama", "*", "how long texts a tokenizer cuts", "max_tokenizer_truncation"},
+    {"dinov3", "*", "activations, dropout, first values; how positions are moved about in training; which results are "
+     "handed out", "hidden_act drop_path_rate layerscale_value pos_embed_jitter pos_embed_rescale pos_embed_shift "
+     "apply_layernorm out_features out_indices reshape_hidden_states return_class_token stage_names"},
+    {"llama4", "*", "how a tool that quantises saw its experts: one by one, the same weights", "for_llm_compressor"},
+    {"ernie4.5", "*", "how positions turn; dropout; which labels no loss counts; what a loader of weights does",
+     "attention_probs_dropout_prob ignored_index rope_is_neox_style use_3d_rope weight_share_add_bias"},
 };
 // clang-format on
 

@@ -161,6 +161,8 @@ constexpr KnownEncoder encoders[] = {
     {"llama4", "projector_input_dim", llama4_images},
     {"glm4", "out_hidden_size", glm4v_images},
     {"glm4-moe", "out_hidden_size", glm4v_images},
+    {"dots-ocr", "embed_dim", dots_images},
+    {"paddleocr-vl", "spatial_merge_size", paddle_images},
     {"internvl", "hidden_size", internvl_images},
     {"internvl-chat", "hidden_size", internvl_images},
     {"paligemma", "hidden_size", siglip_behind_matrix},

@@ -62,6 +62,30 @@ void glm4v_images(VisionReader& r) {
       normed, {ProjectorStep::Kind::gated, inner}, steps::matrix(out, false)}};
 }
 
+/// dots.ocr (modeling_dots_vision.py of rednote-hilab's files): patches with a bias and a norm, RMS norms, gated MLPs;
+/// a LayerNorm and two matrices over what is merged.
+void dots_images(VisionReader& r) {
+  NetworkSpec& e = r.encoder;
+  e.hidden = r.number("embed_dim");
+  const std::int64_t neighbours = r.square(r.number_or("spatial_merge_size", 2));
+  r.gated("num_hidden_layers", "num_attention_heads", "intermediate_size",
+      r.number_or("num_channels", 3) * r.area("patch_size", 14));
+  e.linear_bias = r.flag("use_bias", false);
+  e.intake_bias = e.embedding_norm = true;
+  r.vision.require(
+      r.number_or("temporal_patch_size", 1) == 1, "temporal_patch_size", "its class takes one frame at a time", "1");
+  r.vision.require(!r.flag("is_causal", false), "is_causal", "patches that see the ones before alone", "false");
+  for (const char* key : {"init_merger_std", "attn_implementation", "gradient_checkpointing"})
+    static_cast<void>(r.vision.has(key));
+  const std::int64_t out = r.number_or("hidden_size", r.text.hidden);
+  Projector steps;
+  if (r.flag("post_norm", true)) steps.push_back(steps::rmsnorm);
+  for (const ProjectorStep& step : {steps::layernorm, steps::merge(neighbours),
+           steps::matrix(neighbours * e.hidden, true, true), steps::matrix(out, true)})
+    steps.push_back(step);
+  e.projectors = {std::move(steps)};
+}
+
 /// InternViT: a class token, sublayers scaled by vectors, no norm behind them; patches merged into a norm and two
 /// matrices. Keys are those of OpenGVLab's files or of transformers.
 void internvl_images(VisionReader& r) {

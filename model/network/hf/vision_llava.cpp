@@ -99,6 +99,22 @@ void siglip_layers(VisionReader& r) {
   r.positions(r.encoder.sequence);
 }
 
+/// PaddleOCR-VL (modeling_paddleocr_vl.py of PaddlePaddle's files): SigLIP for images of any size, and a norm and two
+/// matrices over what is merged. A head and a table for packed patches are in the file, and nobody reads them.
+void paddle_images(VisionReader& r) {
+  siglip_layers(r);
+  NetworkSpec& e = r.encoder;
+  e.sequence = 0;
+  constexpr std::int64_t packed_rows = 32'768;
+  r.unread += packed_rows * e.hidden;
+  if (r.flag("vision_use_head", true))
+    r.unread += e.hidden + attention_weights(e.hidden) + mlp_weights(e.hidden, e.ffn_hidden) + layernorm(e.hidden);
+  r.number_or("temporal_patch_size", 2);  // frames go through one by one
+  const std::int64_t neighbours = r.square(r.number_or("spatial_merge_size", 2));
+  e.projectors = {{steps::layernorm, steps::layernorm, steps::merge(neighbours),
+      steps::matrix(neighbours * e.hidden, true, true), steps::matrix(r.text.hidden, true)}};
+}
+
 void llava_images(VisionReader& r) { behind_two_matrices(r, -2); }
 
 /// A row stands at the end of each row of patches; an image is several tiles, each of which an image of --images is.

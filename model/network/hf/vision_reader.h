@@ -142,6 +142,7 @@ bool completes_heads(VisionReader& r, const char* key);
 void qwen2_vl_images(VisionReader& r);
 void llama4_images(VisionReader& r);
 void glm4v_images(VisionReader& r);
+void dots_images(VisionReader& r);
 void internvl_images(VisionReader& r);
 void siglip_behind_matrix(VisionReader& r);
 void idefics3_images(VisionReader& r);
@@ -151,5 +152,6 @@ void llama_vision_images(VisionReader& r);
 void llava_images(VisionReader& r);
 void llava_next_images(VisionReader& r);
 void siglip_layers(VisionReader& r);
+void paddle_images(VisionReader& r);
 
 }  // namespace stepcast::detail

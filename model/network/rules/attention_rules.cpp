@@ -183,6 +183,9 @@ void check_crossing(Rules& rules) {
     rules.require(!shape.ends || (shape.joint && n.linear_bias && !n.modulation.shared), "shapes",
         "the last layer of two kinds of positions is joint, with biases", "\"joint\": true");
   for (const LayerShape& shape : n.shapes)
+    rules.require(!shape.second || (shape.joint && n.linear_bias && !n.modulation.shared), "shapes",
+        "a second attention stands in joint layers, with biases", "\"joint\": true");
+  for (const LayerShape& shape : n.shapes)
     rules.require(!(shape.joint && shape.parallel) && (!shape.parallel || (joins && n.linear_bias)), "shapes",
         "parallel layers stand behind joint ones, with biases", "joint or parallel");
   const bool projects = !n.encoders.empty() && !n.encoders.front().projectors.empty(), fills = projects && !crosses;

@@ -97,6 +97,11 @@ Expected<NetworkSpec> complete_encoder(NetworkSpec encoder, const NetworkSpec& n
   rules.require(!encoder.joins || encoder.hidden == network.hidden, "hidden",
       fmt::format("its positions join a stream of {}, and are {} wide", network.hidden, encoder.hidden),
       fmt::format("{}", network.hidden));
+  const Modulation& said = encoder.modulation;
+  rules.require(said.frequencies == 0 || (said.gates && encoder.joins && encoder.layers > 0 && !said.shared &&
+                                             !said.guidance && said.classes == 0),
+      "modulation", "vectors of a sample gate the layers of an encoder that joins, and do no more",
+      "\"gates\": true beside frequencies and pooled");
   rules.require(!encoder.tied_embeddings || (encoder.vocab == network.vocab && encoder.hidden == network.hidden),
       "tied_embeddings", "the network's table of words has another size", "the network's vocab and hidden");
   check_sizes(rules);

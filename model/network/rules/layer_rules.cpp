@@ -66,6 +66,9 @@ void check_experts(Rules& rules) {
       "qkv_bias, out_bias, and experts/expert_bias");
   rules.require(!n.parallel_block || (!e.own_norms && n.norms_per_layer == 1), "parallel_block",
       "experts beside attention read one norm with it", "\"norms_per_layer\": 1, without norms of the experts' own");
+  rules.require(!e.norm_behind || (!e.own_norms && !n.parallel_block && n.norm_place == NormPlace::before),
+      "experts/norm_behind", "a norm behind experts stands in layers with norms before their sublayers",
+      "\"norm_place\": \"before\", without own_norms and parallel_block");
   rules.require(!e.shared_gate || e.shared_ffn_hidden > 0, "experts/shared_gate", "there is no shared expert to scale",
       "shared_ffn_hidden, or no shared_gate");
   const auto count = static_cast<double>(e.count);
@@ -133,6 +136,7 @@ void check_modulation(Rules& rules) {
   if (n.modulation.frequencies == 0) return;
   rules.require(n.norm_place == NormPlace::before && !n.parallel_block && n.streams == 1 && n.linear_bias, "modulation",
       "modulated layers have norms before each sublayer and biases", "\"linear_bias\": true");
+  rules.require(!n.modulation.gates, "modulation/gates", "gates alone stand in an encoder's layers", "false");
   rules.require(n.features > 0, "modulation", "no network of words is modulated by a sample's vectors", "features");
 }
 

@@ -114,6 +114,7 @@ void add_network_gaps(std::vector<std::string>& unsaid, const NetworkSpec& n) {
           text_if(n.pooled_outputs > 0, "a classifier of the first position"),
           text_if(n.layer_scale, "a number that scales each layer"),
           text_if(n.experts.own_norms, "norms of routed and of shared experts"),
+          text_if(n.experts.norm_behind, "a norm of what experts give"),
           text_if(n.norm == Norm::layernorm_scale, "LayerNorm without an offset; it has one"),
           text_if(n.qk_norm_width, "one norm over all query heads and one over all key heads; it norms each head"),
           text_if(n.qk_norm_heads, "norms of heads with weights of their own each"),

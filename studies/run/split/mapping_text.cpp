@@ -101,6 +101,7 @@ std::vector<std::string> aliases_of(const Split& split) {
 /// ranks. Stands before the aliases.
 std::string mixer_lines(const Split& split) {
   std::string lines;
+  if (split.copies_groups) lines += "par u*m on tp\n";
   if (split.cp > 1)
     for (const std::string& part : split.mixer_along)
       lines += fmt::format("at mixer.{}: par {} on cp\n", part, split.mixer_heads);

@@ -23,6 +23,7 @@ struct Split {
   std::vector<std::string> mixer_recompute;                ///< parts of its mixer that backward makes again in any case
   std::vector<std::string> mixer_along;                    ///< parts that go along positions, which stay whole there
   std::string mixer_heads = "u";                           ///< its dims of heads, which are split instead: "u*m"
+  bool copies_groups = false;  ///< tp divides its heads, and each rank has a copy of their one group
   std::int64_t ep = 1, etp = 1;
   std::int64_t replicas = 1;  ///< of what `zero` keeps in shards: each lies on dp / replicas ranks (hybrid sharding)
   [[nodiscard]] std::int64_t edp() const { return tp * cp * dp / (ep * etp); }

@@ -37,6 +37,17 @@ Error positions_error(const BrokenSplit& a) {
       fmt::format("at most {}", a.network.max_positions)};
 }
 
+bool keys_seen(const Split&, const SplitSize& size, const NetworkSpec& network) {
+  return network.dense_positions == 0 || size.sequence <= network.dense_positions;
+}
+Error keys_error(const BrokenSplit& a) {
+  return {a.origin(FieldId::sequence),
+      fmt::format("{} positions, but beyond {} queries of {} see blocks of keys that scores of pooled keys pick: that "
+                  "is not forecast",
+          a.size.sequence, a.network.dense_positions, a.network.id),
+      fmt::format("at most {}", a.network.dense_positions)};
+}
+
 bool sequence_fits(const Split& split, const SplitSize& size, const NetworkSpec&) {
   return size.sequence % sequence_step(split) == 0;
 }

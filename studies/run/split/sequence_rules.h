@@ -15,6 +15,9 @@ struct BrokenSplit {
 
 bool positions_fit(const Split& split, const SplitSize& size, const NetworkSpec& network);
 Error positions_error(const BrokenSplit& a);
+/// Sequences in which every query sees all keys before it, where longer ones have picked blocks.
+bool keys_seen(const Split& split, const SplitSize& size, const NetworkSpec& network);
+Error keys_error(const BrokenSplit& a);
 
 bool sequence_fits(const Split& split, const SplitSize& size, const NetworkSpec& network);
 Error sequence_error(const BrokenSplit& a);

@@ -30,8 +30,11 @@ bool heads_split(const NetworkSpec& network, std::int64_t ways) {
   });
 }
 
-bool mixer_splits(const NetworkSpec& network, std::int64_t ways) {
-  return std::ranges::all_of(mixers(network), [&](const Mixer& mixer) { return mixer.extent("u") % ways == 0; });
+bool mixer_splits(const NetworkSpec& network, std::int64_t ways, bool copies) {
+  return std::ranges::all_of(mixers(network), [&](const Mixer& mixer) {
+    const std::int64_t groups = mixer.extent("u"), heads = mixer.extent("m");
+    return groups % ways == 0 || (copies && groups == 1 && heads > 0 && heads % ways == 0);
+  });
 }
 
 bool width_splits(const NetworkSpec& network, std::int64_t ways) {
@@ -72,13 +75,14 @@ static bool embedded_rows_split(const NetworkSpec& network, std::int64_t ways) {
   return network.embedded_only == 0 || (network.vocab + network.embedded_only) % ways == 0;
 }
 
-std::vector<std::int64_t> legal_tensor_sizes(const NetworkSpec& network) {
+std::vector<std::int64_t> legal_tensor_sizes(const NetworkSpec& network, bool copies) {
   std::vector<std::int64_t> sizes;
+  const std::int64_t heads_of_groups = copies ? std::max<std::int64_t>(1, network.mixer.extent("m")) : 1;
   const std::int64_t shared = has_attention(network) ? network.heads
-                              : network.mixer        ? network.mixer.extent("u")
+                              : network.mixer        ? network.mixer.extent("u") * heads_of_groups
                                                      : network.hidden;
   for (const std::int64_t ways : divisors(shared))
-    if (heads_split(network, ways) && mixer_splits(network, ways) && width_splits(network, ways) &&
+    if (heads_split(network, ways) && mixer_splits(network, ways, copies) && width_splits(network, ways) &&
         network.experts.shared_ffn_hidden % ways == 0 && embedded_rows_split(network, ways))
       sizes.push_back(ways);
   return sizes;

@@ -55,13 +55,14 @@ bool runs_schedule(std::string_view schedule, std::int64_t stages, std::int64_t 
 /// Do attention heads divide over `ways`? docs/design.md, rule 4, for `par g*r`: the kv groups take gcd(ways, groups),
 /// the queries per group the rest.
 bool heads_split(const NetworkSpec& network, std::int64_t ways);
-/// Do the groups of heads that a mixer shares out divide over `ways`? True where the network has no mixer.
-bool mixer_splits(const NetworkSpec& network, std::int64_t ways);
+/// Do the groups of heads that a mixer shares out divide over `ways`? True where the network has no mixer. `copies`: or
+/// there is one group, of which each rank has a copy beside a part of its heads.
+bool mixer_splits(const NetworkSpec& network, std::int64_t ways, bool copies = false);
 /// Does the width of the plain MLP divide over `ways`? True where no layer has one.
 bool width_splits(const NetworkSpec& network, std::int64_t ways);
 
 /// Tensor-parallel sizes that this network's heads and MLP width allow, ascending.
-std::vector<std::int64_t> legal_tensor_sizes(const NetworkSpec& network);
+std::vector<std::int64_t> legal_tensor_sizes(const NetworkSpec& network, bool copies = false);
 
 std::vector<std::int64_t> divisors(std::int64_t number);
 

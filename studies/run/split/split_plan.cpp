@@ -29,7 +29,7 @@ void take_experts(Split& split, const SplitWishes& wishes, const NetworkSpec& ne
   split.etp = wishes.etp;
 }
 
-void take_layers(Split& split, const NetworkSpec& network) {
+void take_layers(Split& split, const SplitWishes& wishes, const NetworkSpec& network) {
   split.attention = has_attention(network);
   split.plain_mlp = has_plain_mlp(network);
   split.pooled = network.pooled_outputs > 0;
@@ -38,6 +38,7 @@ void take_layers(Split& split, const NetworkSpec& network) {
   };
   for (const Mixer& mixer : mixers(network)) {
     split.mixer = true;
+    if (wishes.copies_groups && mixer.extent("u") % split.tp != 0) split.copies_groups = true;
     if (mixer.extent("m") > 0) split.mixer_heads = "u*m";
     for (const std::string& part : mixer.form->recompute) add(split.mixer_recompute, part);
     for (const MixerOperator& op : mixer.form->operators)
@@ -63,6 +64,7 @@ std::vector<std::string> gathered_inputs(const NetworkSpec& network) {
     for (std::string& name : names) name.replace(name.size() - 1, 1, "modulated");
   if (std::ranges::any_of(network.shapes, &LayerShape::joint))
     names.insert(names.end(), {"norm1.other.modulated", "norm2.other.modulated"});
+  if (std::ranges::any_of(network.shapes, &LayerShape::second)) names.emplace_back("norm1.second.modulated");
   if (has(&LayerKind::crosses)) names.emplace_back("norm.cross.y");
   if (network.latent.kv_rank > 0) names.emplace_back("attn.norm.ckv.y");
   if (network.latent.q_rank > 0) names.emplace_back("attn.norm.cq.y");
@@ -85,7 +87,7 @@ Split split_of(const SplitWishes& wishes, const NetworkSpec& network, const Stac
   split.pp = wishes.pp;
   split.dp = wishes.dp();
   take_experts(split, wishes, network);
-  take_layers(split, network);
+  take_layers(split, wishes, network);
   split.zero = wishes.zero;
   split.replicas = wishes.zero > 0 ? wishes.replicas : 1;
   split.sequence = split.tp > 1 && wishes.sp.value_or(sequence_divides(wishes));

@@ -14,7 +14,7 @@ namespace stepcast::run {
 namespace {
 
 std::string legal_tensor_hint(const BrokenSplit& a) {
-  return fmt::format("legal tp: {}", nearest_values(legal_tensor_sizes(a.network), a.split.tp));
+  return fmt::format("legal tp: {}", nearest_values(legal_tensor_sizes(a.network, a.split.copies_groups), a.split.tp));
 }
 
 bool heads_fit(const Split& split, const SplitSize&, const NetworkSpec& network) {
@@ -28,7 +28,7 @@ Error heads_error(const BrokenSplit& a) {
 }
 
 bool mixer_fits(const Split& split, const SplitSize&, const NetworkSpec& network) {
-  return mixer_splits(network, split.tp);
+  return mixer_splits(network, split.tp, split.copies_groups);
 }
 Error mixer_error(const BrokenSplit& a) {
   for (const Mixer& mixer : mixers(a.network))
@@ -298,6 +298,7 @@ constexpr auto rule_table = [] {
       rule_of<cuts_error>("experts and tensors end at ranks that do not divide", cuts_fit,
           {gpus, tp, cp, pp, ep, etp, order, zero, replicas}),
       rule_of<positions_error>("sequence longer than the learned positions", positions_fit, {}),
+      rule_of<keys_error>("sequence longer than all keys are seen in", keys_seen, {}),
       rule_of<sequence_error>("sequence does not divide by cp and tp", sequence_fits, {tp, cp, cp_kind, sp}),
       rule_of<context_heads_error>("heads do not divide by tp x cp (ulysses)", context_heads_fit, {tp, cp, cp_kind}),
       rule_of<window_error>("windows do not go round a ring", window_goes_round, {cp, cp_kind}),

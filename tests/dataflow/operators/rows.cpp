@@ -68,9 +68,35 @@ template <typename Visit> void each_compressed(OperatorRun& run, const MadeRows&
 
 [[nodiscard]] bool picks_rows(const OperatorRun& run) { return run.op.output.row_dim >= 0; }
 
+/// Rows of two kinds in one sequence, on a rank that has all of them: the network's own in front, the encoder's behind.
+/// `several` and `one`: the accesses of both together and of one kind; visit(place in the one, place in all).
+template <typename Visit> void each_of_kind(OperatorRun& run, int several, int one, int before, const Visit& visit) {
+  const auto loops_of_access = [&](int access) -> const std::vector<int>& {
+    return access == 0 ? run.op.output.loops : run.op.inputs[access - 1].loops;
+  };
+  const int all = loops_of_access(several)[1], own = loops_of_access(one)[1];
+  run.walk.each([&](int loop) { return loop != own && contains(loops_of_access(one), loop); },
+      [&](const Offsets& at) {
+        for (int row = 0; row < run.extent(own); ++row)
+          visit(
+              at[one] + row * run.walk.stride(own, one), at[several] + (before + row) * run.walk.stride(all, several));
+      });
+}
+[[nodiscard]] bool joins_rows(const OperatorRun& run) { return run.op.inputs.front().row_dim >= 0; }
+/// Of the part that an operator takes out: the encoder's rows end where all end.
+[[nodiscard]] int rows_before_part(const OperatorRun& run) {
+  const int own = run.op.output.loops[1];
+  return run.net.dims[own].name == "s.own" ? 0 : run.extent(run.op.inputs[0].loops[1]) - run.extent(own);
+}
+
 /// visit(place of the output, input, its place): rows picked from the one input, or inputs side by side along the dim
 /// that they lack, or along the last.
 template <typename Visit> void each_joined(OperatorRun& run, const Visit& visit) {
+  if (joins_rows(run)) {
+    for (int i = 0, before = 0; i < run.inputs(); before += run.extent(run.op.inputs[i++].loops[1]))
+      each_of_kind(run, 0, 1 + i, before, [&](int from, int to) { visit(to, i, from); });
+    return;
+  }
   if (picks_rows(run)) {
     const MadeRows rows(run);
     run.walk.each([&](int loop) { return loop != rows.to() && loop != rows.from(); },
@@ -140,11 +166,16 @@ void compress_gradient(OperatorRun& run, int i, Part& grad) {
 
 /// The last of the positions that the output lacks.
 void part(OperatorRun& run, Part& out) {
+  if (picks_rows(run))
+    return each_of_kind(
+        run, 1, 0, rows_before_part(run), [&](int to, int from) { out.value[to] = run.at_offset(0, from); });
   run.walk.all([&](const Offsets& at) { out.value[at[0]] = run.in(0, at); });
 }
 
 /// To the row that was picked.
 void part_gradient(OperatorRun& run, int /*i*/, Part& grad) {
+  if (picks_rows(run))
+    return each_of_kind(run, 1, 0, rows_before_part(run), [&](int from, int to) { grad.value[to] += run.up_at(from); });
   const int along = run.op.whole_loops.empty() ? -1 : run.op.whole_loops.front(),
             row = along < 0 ? -1 : run.walk.index_of(along), last = along < 0 ? 0 : run.extent(along) - 1;
   run.walk.all([&](const Offsets& at) {

@@ -39,6 +39,12 @@ TEST(Encoder, LayersOfNumbersDoWhatTheFormulasCount) {
           R"({"_class_name": "SD3Transformer2DModel", "num_layers": 2, "joint_attention_dim": 12, "pooled_projection_dim": 10,
                "caption_projection_dim": 16, "qk_norm": "rms_norm", )" +
               sizes + R"("sample_size": 32})",
+          R"({"_class_name": "SD3Transformer2DModel", "num_layers": 3, "joint_attention_dim": 12, "pooled_projection_dim": 10,
+               "caption_projection_dim": 16, "qk_norm": "rms_norm", "dual_attention_layers": [0, 2], )" +
+              sizes + R"("sample_size": 32})",
+          R"({"_class_name": "HunyuanVideoTransformer3DModel", "num_layers": 1, "num_single_layers": 2, "text_embed_dim": 12,
+               "num_refiner_layers": 2, "pooled_projection_dim": 10, "patch_size_t": 1, "qk_norm": "rms_norm", )" +
+              sizes + R"("guidance_embeds": true})",
           R"({"_class_name": "PixArtTransformer2DModel", "num_layers": 2, "caption_channels": 12, "cross_attention_dim": 16,
                "norm_type": "ada_norm_single", "sample_size": 64, )" +
               sizes + R"("attention_bias": true})"}) {
@@ -65,6 +71,52 @@ TEST(Encoder, TheLastJointLayerMakesNothingOfTheText) {
   const double idle = 16 * 16 + 2 * 16 * 64, vectors = 4 * 16 * 16;  // of six vectors two are left
   EXPECT_DOUBLE_EQ(model_flops(whole, 64, 64, true) - model_flops(n, 64, 64, true), 6 * (24 * idle + vectors));
   EXPECT_EQ(parameter_count(whole) - parameter_count(n), idle + 16 + 64 + 16 + vectors + 4 * 16);
+}
+
+/// Layers of a list attend to the image once more: of 64 positions 16 wide four projections with biases, a norm of each
+/// head, and 64 keys; three vectors more.
+TEST(Encoder, JointLayersMayAttendTwice) {
+  const auto read = [](const char* dual) {
+    return read_hf_config(fmt::format(R"({{"_class_name": "SD3Transformer2DModel", "num_layers": 3,
+      "joint_attention_dim": 12, "pooled_projection_dim": 10, "caption_projection_dim": 16, "attention_head_dim": 8,
+      "num_attention_heads": 2, "in_channels": 4, "patch_size": 2, "sample_size": 32, "qk_norm": "rms_norm",
+      "dual_attention_layers": {}}})",
+                              dual),
+        "config.json");
+  };
+  const auto once = read("[]"), twice = read("[0, 2]"), all = read("[0, 1, 2]");
+  ASSERT_TRUE(once && twice && all);
+  EXPECT_EQ(twice->network.shapes.size(), 3U);
+  EXPECT_EQ(all->network.shapes.size(), 2U) << "no layer is left that attends once";
+  const std::int64_t matrices = 4 * 16 * 16, vectors = 3 * 16 * 16;
+  EXPECT_EQ(parameter_count(twice->network) - parameter_count(once->network),
+      2 * (matrices + 4 * 16 + 2 * 8 + vectors + 3 * 16));
+  const auto flops = [](NetworkSpec n) {
+    n.encoders.front().sequence = 24;
+    return model_flops(n, 64, 64, true);
+  };
+  const double core = 2.0 * 64 * 64 * 2 * 16;  // scores and values
+  EXPECT_DOUBLE_EQ(flops(twice->network) - flops(once->network), 2 * 3 * (2.0 * 64 * matrices + core + 2.0 * vectors));
+  EXPECT_NE(to_text(read("[3]").error()).find("layer 3 of 3"), std::string::npos);
+}
+
+/// Of layers that refine a text: two norms with weights, attention and an MLP of 64, two gates; in front of them what
+/// says the time and the text's mean.
+TEST(Encoder, LayersThatRefineATextAreGated) {
+  const auto read = [](int refiners) {
+    return read_hf_config(fmt::format(R"({{"_class_name": "HunyuanVideoTransformer3DModel", "num_layers": 1,
+      "num_single_layers": 1, "text_embed_dim": 12, "pooled_projection_dim": 10, "attention_head_dim": 8,
+      "num_attention_heads": 2, "in_channels": 4, "patch_size": 2, "num_refiner_layers": {}}})",
+                              refiners),
+        "config.json");
+  };
+  const auto one = read(1), two = read(2);
+  ASSERT_TRUE(one && two) << to_text((one ? two : one).error());
+  const std::int64_t layer = 2 * 2 * 16 + 4 * (16 * 16 + 16) + 16 * 64 + 64 + 64 * 16 + 16 + 2 * (16 * 16 + 16);
+  EXPECT_EQ(parameter_count(two->network) - parameter_count(one->network), layer);
+  const std::int64_t said = 256 * 16 + 16 + 16 * 16 + 16 + 12 * 16 + 16 + 16 * 16 + 16, taken_in = 12 * 16 + 16;
+  EXPECT_EQ(encoder_parameter_count(one->network), layer + said + taken_in);
+  EXPECT_FALSE(read(0)) << "no class has none";
 }
 
 /// One layer alone is the last.
@@ -164,6 +216,12 @@ TEST(Encoder, AFileOfOnesOwnSaysWhatIsWrong) {
   says(R"(, "features": 8)", "words or numbers");
   says(R"(, "outputs": 8)", "a network of tokens predicts tokens");
   says(R"(, "modulation": {"frequencies": 8})", "modulated layers have");
+  says(R"(, "linear_bias": true, "modulation": {"frequencies": 8, "gates": true})", "gates alone stand in an encoder");
+  says(with + R"(, "vocab": 50, "modulation": {"frequencies": 8}}, "pattern": "*x-")", "an encoder that joins");
+  says(
+      R"(, "shapes": [{"name": "a", "second": true}], "pattern": "*-:a")", "a second attention stands in joint layers");
+  says(R"(, "experts": {"count": 4, "top_k": 2, "ffn_hidden": 8, "norm_behind": true}, "norm_place": "both")",
+      "a norm behind experts");
   says(R"(, "distances": 8)", "relative");
   says(R"(, "no_key_bias": true)", "no projection has a bias");
   says(R"(, "shapes": [{"name": "a", "parallel": true}], "pattern": "*-:a")", "parallel");

@@ -73,28 +73,35 @@ double adapted_elements(const NetworkSpec& n, const char* projections = "all") {
 }
 
 /// Rank x (in + out) of each projection. Text: q, k, v, out 16 + 8, gate, up, down 16 + 32. Encoder: q, k, v, out 4 +
-/// 4, up and down 4 + 8. What leads from one to the other has no adapter.
+/// 4, up and down 4 + 8. What leads from one to the other, 16 + 16, is named by all alone.
 TEST(Images, AdaptersStandOnTextAndOnAnEncoderThatIsNotFrozen) {
   NetworkSpec n = by_hand();
   const double text = 2 * (4 * 24 + 3 * 48), encoder = 2 * (4 * 8 + 2 * 12);
-  EXPECT_EQ(adapted_elements(n), text + encoder);
+  const double projector = 2 * (16 + 16);
+  EXPECT_EQ(adapted_elements(n), text + encoder + projector);
   EXPECT_EQ(adapted_elements(n, "q,v"), 2 * (2 * 24) + 2 * (2 * 8));
   EXPECT_EQ(adapted_elements(n, "down"), 2 * 48 + 2 * 12);
   n.encoders.front().frozen = true;
+  EXPECT_EQ(adapted_elements(n), text + projector);
+  n.encoders.front().frozen_projectors = true;
   EXPECT_EQ(adapted_elements(n), text);
   EXPECT_EQ(adapted_elements(n, "q,v"), 2 * (2 * 24));
 }
 
-/// Qwen2.5-VL 7B with its encoder frozen, as LLaMA-Factory has it: q and out 3584 + 3584, k and v 3584 + 512, gate, up
-/// and down 3584 + 18944.
+/// Qwen2.5-VL 7B with its encoder and projector frozen, as LLaMA-Factory has it: q and out 3584 + 3584, k and v 3584 +
+/// 512, gate, up and down 3584 + 18944.
 TEST(Images, AdaptersOfAKnownNetworkAreThoseOfItsText) {
   NetworkSpec n = **find_row(built_in().networks, "qwen2.5-vl-7b", "network");
   n.sequence = 4096;
   NetworkSpec& encoder = n.encoders.front();
-  encoder.sequence = 1024, encoder.images = 1, encoder.frozen = true;
+  encoder.sequence = 1024, encoder.images = 1;
+  encoder.frozen = encoder.frozen_projectors = true;
   EXPECT_EQ(adapted_elements(n), 2.0 * (2 * 7168 + 2 * 4096 + 3 * 22528));
+  // Four patches of 1280 side by side, by a matrix as wide as they, and one to the text's width.
+  encoder.frozen_projectors = false;
+  EXPECT_EQ(adapted_elements(n), 2.0 * (2 * 7168 + 2 * 4096 + 3 * 22528 + 2 * 5120 + 5120 + 3584));
   encoder.frozen = false;
-  EXPECT_GT(adapted_elements(n), 2.0 * (2 * 7168 + 2 * 4096 + 3 * 22528));
+  EXPECT_GT(adapted_elements(n), 2.0 * (2 * 7168 + 2 * 4096 + 3 * 22528 + 2 * 5120 + 5120 + 3584));
 }
 
 TEST(Images, EachSeesItselfAlone) {

@@ -27,6 +27,35 @@ TEST(States, AreKeptOncePerSequenceAndSplitByHeads) {
   EXPECT_EQ(two.cache_bytes(1000), one.cache_bytes(1000) / 2);
 }
 
+/// Granite 4.0 H Small: 36 layers of 128 heads of 64 x 128 in one group. vLLM splits the heads, and each rank has a
+/// copy of what the group makes, 2 x 128 channels of the convolution among them; moments of the norm over all heads are
+/// summed. TensorRT-LLM splits groups alone.
+TEST(States, RanksHaveCopiesOfOneGroup) {
+  const Serving one = on_h100("granite-4.0-h-small", 1), two = on_h100("granite-4.0-h-small", 2);
+  const auto of_a_rank = [](double heads) { return 36 * (heads * 64 * 128 * 4 + 3 * (heads * 64 + 2 * 128) * 2); };
+  EXPECT_EQ(one.cache_bytes(0), of_a_rank(128));
+  EXPECT_EQ(two.cache_bytes(0), of_a_rank(64));
+  const sim::IterationTime words = iterate(two, sim::Rows{8, 1, 1024});
+  ASSERT_NE(part_of(words, "mixer.O.q all_reduce"), nullptr);
+  ASSERT_NE(part_of(words, "mixer.in"), nullptr);
+  EXPECT_NE(part_of(words, "mixer.in")->shape.find(" 8512 x 4096"), std::string::npos)
+      << "64 heads of 64, twice, and their steps; 2 x 128 of the group";
+  ServingWishes wishes;
+  wishes.network = "granite-4.0-h-small", wishes.machine = "dgx-h100", wishes.tp = 2;
+  for (const char* engine : {"vllm", "vllm-2026", "sglang"}) {
+    wishes.engine = engine;
+    EXPECT_TRUE(serving_of(wishes)) << engine;
+  }
+  wishes.engine = "tensorrt-llm";
+  const auto refused = serving_of(wishes);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().what.find("1 groups of heads"), std::string::npos) << to_text(refused.error());
+  wishes.engine = "vllm", wishes.network = "falcon-h1-34b", wishes.tp = 4;
+  const auto groups = serving_of(wishes);
+  ASSERT_FALSE(groups) << "two groups on four ranks";
+  EXPECT_NE(groups.error().what.find("2 groups of heads"), std::string::npos) << to_text(groups.error());
+}
+
 /// A state is charged once: longer sequences are never more of them.
 TEST(States, CapacityFallsWithLength) {
   const Serving one = on_h100("nemotron-h-8b", 1);

@@ -61,58 +61,6 @@ void dit(HfReader& r) {
       {{"attention, MLP, modulated", n.layers}}, "time and class said in each layer (DiTTransformer2DModel)");
 }
 
-/// SD3 whose first layers attend to the image once more.
-void sd3_with_dual(HfReader& r) {
-  denoiser_sizes(r);
-  const NetworkSpec& n = r.spec;
-  const Count h = n.hidden, patch = r.size_or("patch_size", 2);
-  const Sides patches = patch_numbers(r, patch * patch);
-  const Count text = r.size("joint_attention_dim"), pooled = r.size("pooled_projection_dim"),
-              caption = r.size("caption_projection_dim");
-  r.config.require(caption == h, "caption_projection_dim", fmt::format("texts of {} beside {}", caption, h), "as wide");
-  std::vector<Count> dual;
-  r.config.optional("dual_attention_layers", dual, IntegerRange{0, 1 << 20});
-  const bool normed = r.config.has("qk_norm");
-  if (normed) require_text(r, "qk_norm", "rms_norm");
-  const Count norms = normed ? 2 * n.head_dim : 0, vectors = 6, more = 3, last = 2;
-  const Count half = linear(h, vectors * h) + attention_weights(h) + norms + feed(h);
-  const Count ending = half + linear(h, last * h) + 3 * linear(h, h) + norms;
-  const Count again = linear(h, more * h) + attention_weights(h) + norms;
-  const auto twice = static_cast<Count>(dual.size());
-  counted_denoiser(r,
-      linear(patches.in, h) + said(waves, h) + said(pooled, h) + linear(text, h) + (n.layers - 1) * 2 * half + ending +
-          twice * again + linear(h, last * h) + linear(h, patches.out),
-      {{"joint attention, two MLPs", n.layers - 1}, {"joint attention, one MLP", 1}},
-      "a second attention of the image's own (dual_attention_layers)");
-}
-
-/// Flux's two kinds of layers behind layers that refine the text.
-void hunyuan_video(HfReader& r) {
-  denoiser_sizes(r);
-  NetworkSpec& n = r.spec;
-  const Count h = n.hidden, joint = n.layers, single = r.size("num_single_layers"),
-              refiners = r.size_or("num_refiner_layers", 2), patch = r.size_or("patch_size", 2),
-              frames = r.size_or("patch_size_t", 1), times = static_cast<Count>(r.number_or("mlp_ratio", 4)),
-              text = r.size("text_embed_dim"), pooled = r.size("pooled_projection_dim");
-  const Sides patches = patch_numbers(r, patch * patch * frames);
-  require_text(r, "qk_norm", "rms_norm");
-  const bool guided = r.flag_or("guidance_embeds", true);
-  constexpr Count vectors = 6, single_vectors = 3, last = 2;
-  const Count norms = 2 * n.head_dim, inner = times * h;
-  const Count both = 2 * (linear(h, vectors * h) + attention_weights(h) + norms + feed(h, times));
-  const Count alone =
-      3 * linear(h, h) + norms + linear(h, single_vectors * h) + linear(h, inner) + linear(h + inner, h);
-  const Count refined = said(waves, h) + said(text, h) + linear(text, h) +
-                        refiners * (2 * layernorm(h) + attention_weights(h) + feed(h, times) + linear(h, last * h));
-  n.layers = joint + single;
-  counted_denoiser(r,
-      linear(patches.in, h) + refined + (guided ? 2 : 1) * said(waves, h) + said(pooled, h) + joint * both +
-          single * alone + linear(h, last * h) + linear(h, patches.out),
-      {{"layers that refine the text", refiners}, {"joint attention, two MLPs", joint},
-          {"attention beside an MLP", single}},
-      "layers that refine the text (HunyuanVideo)");
-}
-
 /// Texts and video in one sequence of one width, norms scaled for each apart.
 void cogvideox(HfReader& r) {
   denoiser_sizes(r);

@@ -1,5 +1,5 @@
 // Encoders of images, and of words that are held against images, whose weights are counted:
-// src/transformers/models/{clip,siglip,dinov2,vit,vit_mae} of transformers.
+// src/transformers/models/{clip,siglip,dinov2,dinov3_vit,vit,vit_mae} of transformers.
 #include <algorithm>
 
 #include "model/network/hf/counting.h"
@@ -111,6 +111,25 @@ void dinov2_classes(HfReader& r) {
   constexpr Count usual_classes = 1000;
   two_sided(
       r, weights + linear(2 * r.spec.hidden, r.labels(usual_classes)), "vision", "layers scaled by vectors (DINOv2)");
+}
+
+/// DINOv3: positions turn, so that no table holds them; queries and values have biases, keys have none.
+void dinov3(HfReader& r) {
+  sizes_or(r, 12, 384, 1536, 6);
+  const NetworkSpec& n = r.spec;
+  const Count h = n.hidden, ffn = n.ffn_hidden;
+  const bool biased = r.flag_or("mlp_bias", true), gated = r.flag_or("use_gated_mlp", false);
+  const Count attention = linear(h, h, r.flag_or("query_bias", true)) + linear(h, h, r.flag_or("key_bias", false)) +
+                          linear(h, h, r.flag_or("value_bias", true)) + linear(h, h, r.flag_or("proj_bias", true));
+  const Count feed = (gated ? 2 : 1) * linear(h, ffn, biased) + linear(ffn, h, biased);
+  constexpr Count class_and_mask = 2;
+  const Count tokens = class_and_mask + r.size_or("num_register_tokens", 0);
+  r.size_or("image_size", 224);
+  const Count patch = std::max<Count>(1, r.size_or("patch_size", 16)),
+              numbers = r.size_or("num_channels", 3) * patch * patch;
+  two_sided(r,
+      tokens * h + linear(numbers, h) + n.layers * (attention + feed + 2 * layernorm(h) + 2 * h) + layernorm(h),
+      "vision", "a loss (DINOv3ViTModel has none)");
 }
 
 namespace {

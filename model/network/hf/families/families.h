@@ -254,6 +254,7 @@ void clip_vision_projected(HfReader& r);
 void siglip(HfReader& r);
 void siglip_vision(HfReader& r);
 void dinov2(HfReader& r);
+void dinov3(HfReader& r);
 void dinov2_classes(HfReader& r);
 void vit_model(HfReader& r);
 void vit_mae(HfReader& r);
@@ -261,7 +262,6 @@ void vit_mae(HfReader& r);
 // counted_diffusion.cpp
 void dit(HfReader& r);
 void sd3(HfReader& r);
-void sd3_with_dual(HfReader& r);
 void pixart(HfReader& r);
 void hunyuan_video(HfReader& r);
 void cogvideox(HfReader& r);

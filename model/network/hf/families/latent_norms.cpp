@@ -15,9 +15,7 @@ const char* named(HfReader& r, const char* own, const char* other) { return r.co
 void axk1(HfReader& r) {
   deepseek_family(r);
   NetworkSpec& n = r.spec;
-  n.experts.router_bias = true;
-  count_beside(
-      r, (n.layers - n.experts.dense_layers) * n.hidden, "norms behind experts (A.X K1)", "latent attention, experts");
+  n.experts.router_bias = n.experts.norm_behind = true;
 }
 
 /// A.X K2: queries and gates are made of both the normed and the plain low rank, norms have gates of a rank of their

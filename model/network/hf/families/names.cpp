@@ -47,6 +47,18 @@ void internlm3(HfReader& r) {
 /// (vllm/model_executor/models/minicpm.py).
 void minicpm(HfReader& r) {
   llama_like(r, true);
+  if (auto sparse = r.config.optional_object("sparse_config")) {
+    for (const char* key :
+        {"kernel_size", "kernel_stride", "init_blocks", "block_size", "window_size", "topk", "use_nope"})
+      static_cast<void>(sparse->has(key));
+    constexpr std::int64_t usual_length = 8192;  // configuration_minicpm.py of openbmb's files
+    r.spec.dense_positions = usual_length;
+    sparse->optional("dense_len", r.spec.dense_positions, IntegerRange{1, std::int64_t{1} << 30});
+    r.note(
+        fmt::format("beyond {} positions queries see picked blocks of keys (sparse_config): longer sequences are not "
+                    "forecast",
+            r.spec.dense_positions));
+  }
   Experts& e = r.spec.experts;
   e.count = r.config.has("num_experts") ? r.size_or("num_experts", 0) : 0;
   if (e.count == 0) return;

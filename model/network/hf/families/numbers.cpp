@@ -80,7 +80,7 @@ void wan(HfReader& r) {
 namespace {
 
 /// Blocks of two kinds of positions that attend together, then blocks of one; all modulated by a sample's vectors.
-void two_streams(HfReader& r, std::int64_t single) {
+void two_streams(HfReader& r, std::int64_t single, const char* text_width = "joint_attention_dim") {
   NetworkSpec& n = r.spec;
   diffusion_sizes(r);
   const std::int64_t joint = n.layers;
@@ -105,7 +105,7 @@ void two_streams(HfReader& r, std::int64_t single) {
   }
   NetworkSpec& text = n.encoders.emplace_back();
   text.hidden = n.hidden;
-  text.features = r.size("joint_attention_dim");
+  text.features = r.size(text_width);
   text.joins = text.linear_bias = true;
   text.causal = false;
   text.positions = Positions::none;
@@ -125,11 +125,73 @@ void flux(HfReader& r) {
   n.modulation.guidance = r.flag_or("guidance_embeds", false);
 }
 
+namespace {
+
+/// Layers of a list attend to the image once more; a shape for each of the two that may.
+void second_attentions(HfReader& r, const std::vector<std::int64_t>& dual) {
+  NetworkSpec& n = r.spec;
+  const std::size_t shapes = n.shapes.size();
+  std::vector<std::uint8_t> twice(shapes + 1, 0);
+  for (const std::int64_t layer : dual) {
+    r.config.require(layer < n.layers, "dual_attention_layers", fmt::format("layer {} of {}", layer, n.layers),
+        fmt::format("0 to {}", n.layers - 1));
+    if (layer >= n.layers) return;
+    std::uint8_t& shape = n.pattern[static_cast<std::size_t>(layer)].shape;
+    if (shape > shapes) continue;  // named twice
+    if (twice[shape] == 0) {
+      LayerShape more = n.shapes[shape - 1U];
+      more.name += "-dual", more.second = true;
+      n.shapes.push_back(std::move(more));
+      twice[shape] = static_cast<std::uint8_t>(n.shapes.size());
+    }
+    shape = twice[shape];
+  }
+  // shapes that no layer has are none
+  std::vector<LayerShape> used;
+  std::vector<std::uint8_t> place(n.shapes.size() + 1, 0);
+  for (LayerKind& kind : n.pattern) {
+    if (place[kind.shape] == 0) {
+      used.push_back(n.shapes[kind.shape - 1U]);
+      place[kind.shape] = static_cast<std::uint8_t>(used.size());
+    }
+    kind.shape = place[kind.shape];
+  }
+  n.shapes = std::move(used);
+}
+
+}  // namespace
+
+/// Flux's two kinds of layers behind layers that refine the text, gated by the time and the text's mean.
+void hunyuan_video(HfReader& r) {
+  two_streams(r, r.size("num_single_layers"), "text_embed_dim");
+  NetworkSpec& n = r.spec;
+  const double times = r.number_or("mlp_ratio", 4);
+  const auto whole = static_cast<std::int64_t>(times);
+  r.config.require(
+      static_cast<double>(whole) == times, "mlp_ratio", fmt::format("MLPs {} times as wide", times), "a whole number");
+  n.ffn_hidden = whole * n.hidden;
+  const std::string norms = r.text_or("qk_norm", "rms_norm");
+  r.config.require(norms == "rms_norm", "qk_norm", fmt::format("'{:.40}' is none of its norms", norms), "rms_norm");
+  const std::int64_t patch = r.size_or("patch_size", 2), area = patch * patch * r.size_or("patch_size_t", 1);
+  n.outputs = area * (r.config.has("out_channels") ? r.size("out_channels") : n.features);
+  n.features *= area;
+  n.modulation.pooled = r.size("pooled_projection_dim");
+  n.modulation.guidance = r.flag_or("guidance_embeds", true);
+  NetworkSpec& text = n.encoders.front();
+  text.layers = r.size_or("num_refiner_layers", 2, 1);
+  text.heads = text.kv_heads = n.heads, text.head_dim = n.head_dim;
+  text.ffn_hidden = 4 * n.hidden;  // whatever mlp_ratio says
+  text.norm = Norm::layernorm;
+  text.activation = Activation::gelu;
+  text.modulation.frequencies = n.modulation.frequencies;
+  text.modulation.pooled = text.features;
+  text.modulation.gates = true;
+}
+
 /// Blocks of the first kind alone, the last of which makes nothing of the text; positions are added.
 void sd3(HfReader& r) {
   std::vector<std::int64_t> dual;
   r.config.optional("dual_attention_layers", dual, IntegerRange{0, 1 << 20});
-  if (!dual.empty()) return sd3_with_dual(r);
   two_streams(r, 0);
   NetworkSpec& n = r.spec;
   const std::int64_t caption = r.size("caption_projection_dim"), patch = r.size_or("patch_size", 2);
@@ -148,6 +210,7 @@ void sd3(HfReader& r) {
   if (n.layers == 1) n.shapes.clear();
   n.shapes.push_back({.name = "last", .joint = true, .ends = true});
   n.pattern.back().shape = static_cast<std::uint8_t>(n.shapes.size());
+  second_attentions(r, dual);
 }
 
 /// Attention over the image, then over the text without a norm; one product makes the vectors of all layers. Said sizes

@@ -158,6 +158,7 @@ std::span<const HfFamily> hf_family_table() {
       {"clip", {"CLIPModel"}, clip},
       {"siglip", {"SiglipModel"}, siglip},
       {"dinov2", {"Dinov2Model", "Dinov2WithRegistersModel"}, dinov2},
+      {"dinov3", {"DINOv3ViTModel"}, dinov3},
       {"vit-model", {"ViTModel"}, vit_model},
       {"vit-mae", {"ViTMAEForPreTraining"}, vit_mae},
       {"dit", {"DiTTransformer2DModel"}, dit},

@@ -49,6 +49,15 @@ TEST(MappingText, SomeLayersRecomputeAndEveryMixerItsOwnParts) {
   EXPECT_THAT(mapping_text(split), testing::Not(testing::HasSubstr("mixer.conv")));
 }
 
+TEST(MappingText, CopiesOfAMixersGroupSplitItsHeads) {
+  Split split;
+  split.tp = 2;
+  split.mixer = true;
+  EXPECT_THAT(mapping_text(split), testing::Not(testing::HasSubstr("u*m")));
+  split.copies_groups = true;
+  EXPECT_THAT(mapping_text(split), testing::HasSubstr("pp:1\npar u*m on tp\nuse tp, dp, zero1\n"));
+}
+
 TEST(MappingText, UnevenLayersAreAListInOrderOfVirtualStages) {
   Split split;
   split.pp = 2;

@@ -134,6 +134,37 @@ TEST(Split, LearnedPositionsEnd) {
   EXPECT_EQ(good.error().hint, "at most 1024");
 }
 
+/// Training splits groups of heads; where a network has one, ranks may have copies of it beside their heads if the
+/// software makes them.
+TEST(Split, OneGroupOfAMixerMayBeCopied) {
+  NetworkSpec network = large();
+  network.mixer =
+      make_mixer("mamba2", {{"heads", 16}, {"head_dim", 64}, {"groups", 1}, {"state", 64}, {"taps", 4}, {"chunk", 64}});
+  network.pattern = {*layer_of_word("M-")};
+  EXPECT_FALSE(mixer_splits(network, 2));
+  EXPECT_TRUE(mixer_splits(network, 2, true));
+  EXPECT_FALSE(mixer_splits(network, 32, true)) << "of 16 heads";
+  EXPECT_EQ(legal_tensor_sizes(network), std::vector<std::int64_t>{1});
+  EXPECT_EQ(legal_tensor_sizes(network, true).back(), 16);
+  network.mixer =
+      make_mixer("mamba2", {{"heads", 16}, {"head_dim", 64}, {"groups", 2}, {"state", 64}, {"taps", 4}, {"chunk", 64}});
+  EXPECT_TRUE(mixer_splits(network, 2));
+  EXPECT_FALSE(mixer_splits(network, 4, true)) << "copies are made of one group alone";
+}
+
+TEST(Split, SequencesInWhichAllKeysAreSeenEnd) {
+  NetworkSpec network = large();
+  network.dense_positions = 1024;
+  Case c;
+  const auto refused = check_split(c.split, c.size, network, flags);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().where, "--seq");
+  EXPECT_THAT(refused.error().what, HasSubstr("beyond 1024 queries of"));
+  EXPECT_EQ(refused.error().hint, "at most 1024");
+  network.dense_positions = c.size.sequence;
+  EXPECT_TRUE(check_split(c.split, c.size, network, flags));
+}
+
 TEST(Split, ScheduleThatCannotRunTheMicroBatches) {
   Case interleaved;
   interleaved.split.chunks = 2;
