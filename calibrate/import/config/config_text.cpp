@@ -22,12 +22,16 @@ class Flat {
   void take_map(const YamlNode& map, const std::string& name, const std::string& spelled) {
     const std::string dot = name.empty() ? "" : ".";
     for (const YamlNode& value : map.entries)
-      if (!value.key.starts_with('_') || value.key == "_component_")  // torchtune's, which says what is built
+      if (!value.key.starts_with('_') || says_what_is_built(value.key, name))
         take_value(value, name + dot + argument_name(value.key), spelled + dot + value.key, value.key_line);
   }
   [[nodiscard]] std::vector<GivenArgument> arguments() && { return std::move(out_); }
 
  private:
+  /// torchtune's "_component_", and the function of a recipe (NVIDIA-NeMo/Nemotron: src/nemotron/recipes).
+  static bool says_what_is_built(std::string_view key, std::string_view section) {
+    return key == "_component_" || (key == "_target_" && section == "recipe");
+  }
   void take_value(const YamlNode& node, const std::string& name, const std::string& spelled, int line) {
     if (node.kind == YamlNode::Kind::map) return take_map(node, name, spelled);
     if (node.kind == YamlNode::Kind::list) return take_list(node, name, spelled, line);

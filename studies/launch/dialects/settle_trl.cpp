@@ -90,7 +90,9 @@ Expected<void> settle_trl(DialectWords& words) {
   const TrlReleases known = releases_of(words);
   for (const TrlDefault& row : trl_defaults) TRY(settle_default(words, row, known));
   // min(tokenizer.model_max_length, 1024) at v0.12.0, 1024 at v1.9.0: tokenizers of today's networks know more
-  const bool told = words.has_any({"max_length", "max_seq_length"}) || words.launch.told.contains(FieldId::sequence);
+  const bool told =
+      words.has_any({"max_length", "max_seq_length", "block_size"}) || words.launch.told.contains(FieldId::sequence);
+  words.ask_samples("block_size", words.is_on("packing"));  // as s1's program calls it
   if (!told) put_trl(words, "max_length", "1024", "trl/trainer/sft_config.py");
   return {};
 }

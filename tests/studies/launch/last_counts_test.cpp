@@ -60,6 +60,7 @@ Expected<LaunchReading> reading_of(
   TRY(const auto launch, read_launch_text(text + "\n", "run.sh", source));
   LaunchHints hints;
   hints.told = std::move(told);
+  hints.told.insert(FieldId::sequence);  // as if --seq told it where samples are not packed
   return read_meaning(launch, hints);
 }
 
@@ -89,10 +90,12 @@ TEST(LastCounts, WithinOneCommandToo) {
 }
 
 TEST(FineTuningUnlessTold, TrlComputesInSixteenBitsAndRecomputes) {
-  const std::string untold = of_trainer("trl/scripts/sft.py", "");
+  EXPECT_THAT(said_of(of_trainer("trl/scripts/sft.py", ""), "recompute"), HasSubstr("nothing says bf16"));
+  const std::string untold = of_trainer("trl/scripts/sft.py", "--loss_type nll");  // an argument of 0.23.0 and later
   EXPECT_EQ(said_of(untold, "precision"), "bf16");
   EXPECT_EQ(said_of(untold, "recompute"), "full");
-  EXPECT_THAT(notes_of(untold), HasSubstr("bf16 true, gradient_checkpointing true: as TRL has it unless told"));
+  EXPECT_THAT(notes_of(untold), AllOf(HasSubstr("bf16 true: as TRL has it unless told (from 0.19.0"),
+                                    HasSubstr("gradient_checkpointing true: as TRL has it unless told (from 0.22.0")));
   const std::string told = of_trainer("trl/scripts/sft.py", "--fp16 True --gradient_checkpointing False");
   EXPECT_EQ(said_of(told, "precision"), "fp16");
   EXPECT_EQ(said_of(told, "recompute"), "none");
@@ -104,7 +107,8 @@ TEST(FineTuningUnlessTold, TrlComputesInSixteenBitsAndRecomputes) {
 
 TEST(FineTuningUnlessTold, AdaptersAreWhereTheProgramHasThem) {
   const auto of_trl = [](const char* targets) {
-    return notes_of(of_trainer("trl/scripts/sft.py", fmt::format("--use_peft --lora_r 16 {}", targets).c_str()));
+    return notes_of(
+        of_trainer("trl/scripts/sft.py", fmt::format("--use_peft --lora_r 16 --loss_type nll {}", targets).c_str()));
   };
   const char* all = "--lora_target_modules q_proj k_proj v_proj o_proj gate_proj up_proj down_proj";
   EXPECT_THAT(of_trl(""), HasSubstr("adapters on q,v: as PEFT has it unless told"));

@@ -126,7 +126,7 @@ TEST(LoadedWeights, SwiftsFilesOfFsdpAreRead) {
 /// Two GPUs are seen, and accelerate starts a rank for each; where four are, a rank's layers lie over two.
 TEST(LoadedWeights, AcceleratesRanksOfSwiftCount) {
   const std::string ranks = " accelerate launch --num_processes 2 swift/cli/sft.py --model Qwen/Qwen2.5-7B-Instruct "
-                            "--tuner_type lora --max_length 2048\n";
+                            "--tuner_type lora --packing true --max_length 2048\n";
   const auto more = read_in("CUDA_VISIBLE_DEVICES=0,1,2,3" + ranks, "run.sh");
   EXPECT_THAT(more ? "" : to_text(more.error()), HasSubstr("4 GPUs for 2 ranks of a node"));
   const auto launch = read_in("CUDA_VISIBLE_DEVICES=0,1" + ranks, "run.sh");

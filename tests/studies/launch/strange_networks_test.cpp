@@ -21,15 +21,16 @@ class StrangeNetworks : public StrangersLaunch {
 /// DeepSeek-V3 has 671,026,419,200 parameters without its one layer that predicts a further token.
 TEST_F(StrangeNetworks, PredictionLayersAreTrainedOnlyWhereTold) {
   const std::string swift = "NPROC_PER_NODE=8 NNODES=32 megatron sft --model deepseek-ai/DeepSeek-V3 --max_length 4096 "
-                            "--expert_model_parallel_size 32 --global_batch_size 256 --tuner_type full";
+                            "--expert_model_parallel_size 32 --global_batch_size 256 --tuner_type full --packing true";
   const Ran none = predict("--ms-swift", swift + "\n");
   EXPECT_EQ(none.code, 0) << none.err;
   EXPECT_THAT(none.out, AllOf(HasSubstr("DeepSeek-V3 without prediction layers"), HasSubstr("671,026,419,200"),
                             HasSubstr("Megatron-SWIFT trains no layers that predict further tokens unless told")));
   const Ran one = predict("--ms-swift", swift + " --mtp_num_layers 1\n", "--print-scenario");
   EXPECT_THAT(one.out, HasSubstr("\"network\": \"deepseek-v3\""));
-  const std::string trainer = "torchrun --nproc_per_node 8 run_clm.py --model_name_or_path zai-org/GLM-4.5-Air "
-                              "--per_device_train_batch_size 1 --bf16 --max_seq_length 4096 --fsdp full_shard\n";
+  const std::string trainer =
+      "torchrun --nproc_per_node 8 run_clm.py --model_name_or_path zai-org/GLM-4.5-Air "
+      "--per_device_train_batch_size 1 --bf16 --packing --max_seq_length 4096 --fsdp full_shard\n";
   EXPECT_THAT(predict("--trainer", trainer).out, HasSubstr("GLM-4.5-Air without prediction layers"));
   const Ran config = run_line(
       "predict deepseek-v3 --gpus 2048 --seq 4096 --deepspeed " +
@@ -48,7 +49,7 @@ TEST_F(StrangeNetworks, FoldersAndTunedModelsAreOfTheirNetworks) {
   const auto of = [&](const std::string& model) {
     return of_file("--llama-factory", "run.yaml",
         "model_name_or_path: " + model +
-            "\nstage: sft\nfinetuning_type: full\ncutoff_len: 2048\n"
+            "\nstage: sft\nfinetuning_type: full\npacking: true\ncutoff_len: 2048\n"
             "per_device_train_batch_size: 1\nbf16: true\n",
         "--gpus 8 --zero 3");
   };
@@ -85,7 +86,7 @@ TEST_F(StrangeNetworks, TheProgramOfAnExperimentCounts) {
 
 TEST_F(StrangeNetworks, CopiesThatNobodyAskedForAreSaid) {
   const std::string text = "model_name_or_path: Qwen/Qwen3-8B\nstage: sft\nfinetuning_type: full\ncutoff_len: 2048\n"
-                           "per_device_train_batch_size: 1\nbf16: true\n";
+                           "packing: true\nper_device_train_batch_size: 1\nbf16: true\n";
   const char* note = "each GPU holds the whole network";
   EXPECT_THAT(of_file("--llama-factory", "run.yaml", text, "--gpus 8").out, HasSubstr(note));
   EXPECT_THAT(of_file("--llama-factory", "run.yaml", text, "--gpus 1").out, Not(HasSubstr(note)));

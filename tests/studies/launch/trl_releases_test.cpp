@@ -39,7 +39,7 @@ TEST(TrlReleases, NamesOfAReleaseTellItsDefaults) {
 TEST(TrlReleases, NamesOfTwoReleasesAgreeOrAreAsked) {
   const auto with = [](const std::string& more) { return meaning_of(sft + "--bf16 " + more + "\n", "run.sh"); };
   EXPECT_THAT(with("--packing_strategy bfd --max_seq_length 2048"), HasSubstr("recompute=none")) << "0.19 alone";
-  EXPECT_THAT(with("--lora_target_parameters a"), HasSubstr("nothing says gradient_checkpointing")) << "from 0.21 on";
+  EXPECT_THAT(with("--pad_to_multiple_of 8"), HasSubstr("nothing says gradient_checkpointing")) << "from 0.18 on";
 }
 
 TEST(TrlReleases, SequencesAreOf1024TokensUnlessTold) {
