@@ -25,9 +25,9 @@ TEST(RunExpertSplit, IsThatOfTheSoftwareWhereTheRecordIsSilent) {
   const auto runs = built_in_runs();
   ASSERT_TRUE(runs) << to_text(runs.error());
   const auto qwen = std::ranges::find_if(
-      *runs, [](const Run& run) { return run.id.starts_with("mbridge-26.04-pretrain-qwen3-235b-a22b-dgx-h100"); });
+      *runs, [](const records::Run& run) { return run.id.starts_with("mbridge-26.04-pretrain-qwen3-235b-a22b-dgx-h100"); });
   ASSERT_NE(qwen, runs->end());
-  Run run = *qwen;
+  records::Run run = *qwen;
   ASSERT_EQ(run.parallel.tp, 2);
   ASSERT_FALSE(run.parallel.etp);
   EXPECT_EQ(expert_ways(run), "etp:1") << "a recipe of Megatron-Bridge";
@@ -44,7 +44,7 @@ TEST(RunExpertSplit, OfGrokIsThatOfItsTables) {
   const auto runs = built_in_runs();
   ASSERT_TRUE(runs) << to_text(runs.error());
   int seen = 0;
-  for (const Run& run : *runs) {
+  for (const records::Run& run : *runs) {
     if (!run.id.starts_with("dgxc2411-grok1") && !run.id.starts_with("dgxc2504-grok1")) continue;
     EXPECT_EQ(expert_ways(run), "etp:4") << run.id;
     EXPECT_EQ(run.parallel.dp * run.parallel.cp % run.parallel.ep.value_or(0), 0) << run.id;
