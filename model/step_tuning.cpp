@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "model/base/quantity_text.h"
+#include "model/expert_launch.h"
 #include "model/profile/publication_scatter.h"
 #include "model/untold_stack.h"
 
@@ -206,13 +207,23 @@ StepTuning tuning_of(const Stack& stack, const Profile& profile, const StepFit* 
 
 namespace {
 
+/// What a fit of other software says nothing of.
+FoundFit with_launches(FoundFit found, const Stack& stack, bool experts) {
+  if (!experts || !found.fit || !found.fit->foreign) return found;
+  const bool said = std::ranges::any_of(
+      found.fit->values, [](const StepValue& value) { return value.parameter == StepParameter::host_per_launch; });
+  if (!said) found.fit->values.push_back({StepParameter::host_per_launch, launch_with_experts(stack)});
+  return found;
+}
+
 FoundFit nearest_fit(const Profile& profile, const Stack& stack, Precision precision, bool experts) {
   std::vector<std::string> stacks = {fit_name(stack), stack.id};
   stacks.insert(stacks.end(), stack.tuned_like.begin(), stack.tuned_like.end());
   for (const std::string& id : stacks)
     for (const Precision near : nearest_precisions(precision))
-      if (const StepFit* fit = fit_of(profile, id, near, experts)) return found(profile, *fit, stack, precision);
-  return mean_fit(profile, fit_name(stack), experts);
+      if (const StepFit* fit = fit_of(profile, id, near, experts))
+        return with_launches(found(profile, *fit, stack, precision), stack, experts);
+  return with_launches(mean_fit(profile, fit_name(stack), experts), stack, experts);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "model/catalog.h"
+#include "model/expert_launch.h"
 #include "model/step_tuning.h"
 #include "model/untold_stack.h"
 
@@ -166,6 +167,27 @@ TEST(StepTuning, ExpertsAreWidenedByWhatTheirHoldOutLacks) {
   EXPECT_NEAR(width(), 0.13, 1e-9);  // sqrt(0.05^2 + 0.12^2)
   routed.left_out = "source";
   EXPECT_NEAR(width(), std::sqrt(0.05 * 0.05 + 0.06 * 0.06), 1e-9);
+}
+
+/// Where experts run one by one, of software without a fit; a dense network's launches are the row's, and a fit's own
+/// word stands.
+TEST(StepTuning, LaunchesBetweenExpertsAreTypicalOnes) {
+  const double typical = row_of(StepParameter::host_per_launch).typical;
+  ASSERT_GT(typical, core().host_per_launch.value());
+  const Profile dense = with_fits({fit_for("llm-foundry", Precision::bf16, 1.1)});
+  const auto launch = [](const Profile& profile, bool experts) {
+    const FoundFit found = find_step_fit(profile, core(), Precision::bf16, experts);
+    return tuning_of(core(), profile, &*found.fit)[StepParameter::host_per_launch];
+  };
+  EXPECT_EQ(launch(dense, true), typical);
+  EXPECT_EQ(launch(dense, false), core().host_per_launch.value());
+  StepFit routed = fit_for("nemo", Precision::bf16, 1.1);
+  routed.experts = true;
+  routed.values.push_back({StepParameter::host_per_launch, 20e-6});
+  EXPECT_EQ(launch(with_fits({routed}), true), 20e-6);
+  Stack whole = core();
+  whole.calls_per_expert = 0;
+  EXPECT_EQ(launch_with_experts(whole), whole.host_per_launch.value()) << "one kernel for all experts";
 }
 
 TEST(StepTuning, AttentionOfAnotherSoftwareIsWhatIsUsual) {
