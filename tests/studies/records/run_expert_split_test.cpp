@@ -24,8 +24,8 @@ std::string expert_ways(const Run& run) {
 TEST(RunExpertSplit, IsThatOfTheSoftwareWhereTheRecordIsSilent) {
   const auto runs = built_in_runs();
   ASSERT_TRUE(runs) << to_text(runs.error());
-  const auto qwen = std::ranges::find_if(
-      *runs, [](const records::Run& run) { return run.id.starts_with("mbridge-26.04-pretrain-qwen3-235b-a22b-dgx-h100"); });
+  const auto qwen = std::ranges::find_if(*runs,
+      [](const records::Run& run) { return run.id.starts_with("mbridge-26.04-pretrain-qwen3-235b-a22b-dgx-h100"); });
   ASSERT_NE(qwen, runs->end());
   records::Run run = *qwen;
   ASSERT_EQ(run.parallel.tp, 2);
