@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "dataflow/lower/lower.h"
+#include "model/expert_launch.h"
 #include "model/profile/publication_scatter.h"
 #include "sim/step.h"
 #include "studies/records/step_fitting.h"
@@ -119,7 +120,9 @@ Belief belief_of(const FitPool& pool, const std::vector<MeasuredRun>& runs, cons
   for (const StepParameter parameter :
       wishes.parameters.empty() ? usual_parameters(pool, runs, known.fit.has_value()) : wishes.parameters) {
     const StepParameterRow& row = row_of(parameter);
-    belief.start.push_back({parameter, std::clamp(believed[parameter], row.low, row.high)});
+    const bool unsaid = pool.experts && !known.fit && parameter == StepParameter::host_per_launch;
+    const double start = unsaid ? launch_with_experts(s.stack.row) : believed[parameter];
+    belief.start.push_back({parameter, std::clamp(start, row.low, row.high)});
   }
   return belief;
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "model/catalog.h"
+#include "model/expert_launch.h"
 #include "model/step_tuning.h"
 #include "model/untold_stack.h"
 
@@ -144,7 +145,7 @@ TEST(StepTuning, UnnamedSoftwareIsForecastByAnothersLessSurely) {
   EXPECT_TRUE(foreign.fit->foreign);
   EXPECT_NEAR(foreign.fit->values[0].value, std::sqrt(1.1 * 1.06), 1e-12);
 
-  // A fit of experts that could leave out no publication is widened by 0.23 where its software is known.
+  // A fit of experts that could leave out no publication is widened where its software is known.
   StepFit routed = fit_for("megatron-core", Precision::bf16, 1.1);
   routed.experts = true;
   const Profile with_experts = with_fits({routed});
@@ -152,6 +153,41 @@ TEST(StepTuning, UnnamedSoftwareIsForecastByAnothersLessSurely) {
                  guessed = find_step_fit(with_experts, unnamed, Precision::bf16, true);
   EXPECT_LE(guessed.fit->spread.p10, named.fit->spread.p10);
   EXPECT_GE(guessed.fit->spread.p90, named.fit->spread.p90);
+}
+
+/// Own fits of experts: by as much as publications differ where none was left out, else by what releases do.
+TEST(StepTuning, ExpertsAreWidenedByWhatTheirHoldOutLacks) {
+  StepFit routed = fit_for("nemo", Precision::bf16, 1.1);
+  routed.experts = true, routed.left_out = "release";
+  routed.spread = {std::exp(-0.05), std::exp(0.05)};
+  const Stack& nemo = **find_row(built_in().stacks, "nemo", "stack");
+  const auto width = [&] {
+    return std::log(find_step_fit(with_fits({routed}), nemo, Precision::bf16, true).fit->spread.p90);
+  };
+  EXPECT_NEAR(width(), 0.13, 1e-9);  // sqrt(0.05^2 + 0.12^2)
+  routed.left_out = "source";
+  EXPECT_NEAR(width(), std::sqrt(0.05 * 0.05 + 0.06 * 0.06), 1e-9);
+}
+
+/// Where experts run one by one, of software without a fit; a dense network's launches are the row's, and a fit's own
+/// word stands.
+TEST(StepTuning, LaunchesBetweenExpertsAreTypicalOnes) {
+  const double typical = row_of(StepParameter::host_per_launch).typical;
+  ASSERT_GT(typical, core().host_per_launch.value());
+  const Profile dense = with_fits({fit_for("llm-foundry", Precision::bf16, 1.1)});
+  const auto launch = [](const Profile& profile, bool experts) {
+    const FoundFit found = find_step_fit(profile, core(), Precision::bf16, experts);
+    return tuning_of(core(), profile, &*found.fit)[StepParameter::host_per_launch];
+  };
+  EXPECT_EQ(launch(dense, true), typical);
+  EXPECT_EQ(launch(dense, false), core().host_per_launch.value());
+  StepFit routed = fit_for("nemo", Precision::bf16, 1.1);
+  routed.experts = true;
+  routed.values.push_back({StepParameter::host_per_launch, 20e-6});
+  EXPECT_EQ(launch(with_fits({routed}), true), 20e-6);
+  Stack whole = core();
+  whole.calls_per_expert = 0;
+  EXPECT_EQ(launch_with_experts(whole), whole.host_per_launch.value()) << "one kernel for all experts";
 }
 
 TEST(StepTuning, AttentionOfAnotherSoftwareIsWhatIsUsual) {
