@@ -65,7 +65,7 @@ TEST(Infer, TheCommandSaysWhatIsWrong) {
   refused("mixtral-8x7b --prompt 10 --tp 8 --exchange magic", "gather or rows");
   refused("mixtral-8x7b --prompt 10 --tp 8 --ep 3", "a divisor of tp x dp-attention");
   refused("llama3-8b --prompt 10 --weights fp7", "nvfp4");
-  refused("llama3-8b --prompt 10 --machine dgx-a100 --weights fp8", "has no fp8");
+  refused("llama3-8b --prompt 10 --machine dgx-a100 --engine sglang --weights fp8", "has no fp8");
   refused("llama3-8b --prompt 10 --machine dgx-h100 --kv nvfp4", "has no nvfp4");
   refused("llama3-70b --context 8192", "leave nothing");
   refused("llama3-70b --tp 8 --context 8192 --batch 9999", "--batch ");

@@ -185,7 +185,12 @@ TEST(InferMemory, LengthsInThousandsAreTheSame) {
     const auto thousands = run_line(fmt::format(fmt::runtime(line), "2k", "2k")),
                digits = run_line(fmt::format(fmt::runtime(line), 2048, 2048));
     EXPECT_EQ(thousands.code, 0) << line << thousands.err;
-    EXPECT_EQ(thousands.out, digits.out) << line;
+    // A sweep says how long it took above its table.
+    const auto table = [](const std::string& text) {
+      const std::size_t best = text.find("Best of each configuration");
+      return best == std::string::npos ? text : text.substr(best);
+    };
+    EXPECT_EQ(table(thousands.out), table(digits.out)) << line;
   }
 }
 
