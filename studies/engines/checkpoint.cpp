@@ -136,6 +136,7 @@ Checkpoint checkpoint_of(const std::string& model) {
     out.weights = row->weights, out.cache = row->cache, out.refused = row->refused;
     told = true;
     out.bare_fp8 = row->ending == "-fp8" && row->maker.empty();
+    out.optimized = maker == "nvidia" && !row->cache.empty();
     // the catalogue may know it by its whole name
     if (network_named(name) == nullptr) name.resize(name.size() - row->ending.size());
   }

@@ -118,12 +118,12 @@ class CommandReader {
   Commands out_;
 };
 
-/// A variable has a name; what a command or a sum comes to has none that --define could set.
+/// A variable has a name; what a command, a sum or a list comes to has none that --define could set, and is not read.
 std::string hangs_on(const SaidArguments& said, const GivenArgument& given) {
   const std::string& first = given.unset.front();
   const bool named = std::ranges::all_of(first, is_shell_name);
-  return fmt::format("{} hangs on {}{}, which nothing sets{}", place_of_argument(said, given), named ? "$" : "",
-      fmt::join(given.unset, " and "), named ? fmt::format(": --define {}=...", first) : "");
+  return fmt::format("{} hangs on {}{}, which {}", place_of_argument(said, given), named ? "$" : "",
+      fmt::join(given.unset, " and "), named ? fmt::format("nothing sets: --define {}=...", first) : "is not read");
 }
 
 std::string listed(const std::vector<std::string>& texts) { return fmt::format("{}", fmt::join(texts, "; ")); }

@@ -77,8 +77,8 @@ Expected<std::string> weights_of(const EngineSettings& settings, const Checkpoin
   return weights;
 }
 
-Expected<std::string> cache_of(const EngineSettings& settings, const Checkpoint& checkpoint, const std::string& engine,
-    std::vector<std::string>& notes) {
+Expected<std::string> cache_of(
+    const EngineSettings& settings, const Checkpoint& checkpoint, const TypesOf& of, std::vector<std::string>& notes) {
   const std::string said = lower_case(settings.cache);
   if (!said.empty() && said != "auto") {
     const auto row = std::ranges::find(cache_names, std::string_view(said), &CacheName::name);
@@ -87,39 +87,46 @@ Expected<std::string> cache_of(const EngineSettings& settings, const Checkpoint&
           "--kv TYPE: bf16, fp8 or nvfp4");
     return std::string(row->cache);
   }
+  if (const auto own = cache_of_network(of)) {
+    notes.push_back(fmt::format("--kv {}: nothing is said, and {}", own->type, own->note));
+    return own->type;
+  }
   // vLLM follows the file whatever it is told (attention/layer.py), TensorRT-LLM file and name.
-  const bool in_file = !checkpoint.cache_how.empty(),
-             follows = engine == "tensorrt-llm" || (engine == "vllm" && in_file);
+  const bool in_file = !checkpoint.cache_how.empty(), follows = of.engine == "tensorrt-llm" || of.engine == "vllm";
   if (in_file && (checkpoint.cache.empty() || !follows))
     return fail("--kv",
         fmt::format("the checkpoint's file has its cache kept as {}, and what {} makes of that is not known",
-            checkpoint.cache_how, engine),
+            checkpoint.cache_how, of.engine),
         "--kv fp8, or --kv bf16");
-  const bool as_checkpoint = follows && !checkpoint.cache.empty();
-  const std::string type = as_checkpoint ? checkpoint.cache : is_half(settings) ? "fp16" : "bf16";
-  notes.push_back(fmt::format(
-      "--kv {}: nothing is said, and {} has it by default", type, as_checkpoint ? "the checkpoint" : "the engine"));
-  return type;
+  const std::string wide = is_half(settings) ? "fp16" : "bf16";
+  CacheType kept{in_file ? checkpoint.cache : wide, in_file ? "the checkpoint has it by default" : ""};
+  if (!in_file) {
+    TRY(kept, cache_of_checkpoint(checkpoint, wide, of));
+  }
+  notes.push_back(fmt::format("--kv {}: nothing is said, and {}", kept.type, kept.note));
+  return kept.type;
 }
 
-}  // namespace
-
 /// vllm/model_executor/models/config.py, DeepseekV32ForCausalLM; its numbers of a position are 512 and 64.
-void put_latent_layout(NumberTypes& types, const std::string& engine, const NetworkSpec& network) {
-  const bool picks = network.sparse.top_k > 0 && network.latent.kv_rank == 512 && network.latent.rope_dim == 64;
-  if (engine != "vllm" || types.cache != "fp8" || !picks) return;
+void put_latent_layout(NumberTypes& types, const TypesOf& of) {
+  if (of.engine != "vllm" || types.cache != "fp8" || of.network == nullptr) return;
+  const NetworkSpec& network = *of.network;
+  if (network.sparse.top_k == 0 || network.latent.kv_rank != 512 || network.latent.rope_dim != 64) return;
   types.cache = "fp8-ds-mla";
   types.notes.emplace_back("an fp8 cache of latents that are picked is vLLM's fp8_ds_mla");
 }
 
+}  // namespace
+
 Expected<NumberTypes> number_types_of(
-    const EngineSettings& settings, const Checkpoint& checkpoint, const std::string& engine, const NumberTypes& told) {
+    const EngineSettings& settings, const Checkpoint& checkpoint, const TypesOf& of, const NumberTypes& told) {
   NumberTypes out = told;
   if (out.weights.empty()) {
     TRY(out.weights, weights_of(settings, checkpoint));
   }
   if (out.cache.empty()) {
-    TRY(out.cache, cache_of(settings, checkpoint, engine, out.notes));
+    TRY(out.cache, cache_of(settings, checkpoint, of, out.notes));
+    put_latent_layout(out, of);
   }
   return out;
 }
