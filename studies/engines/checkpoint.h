@@ -19,6 +19,7 @@ struct Checkpoint {
   std::string cache_how;       ///< how its file has the cache kept, in words of that; "": there is no such file
   std::string refused;         ///< why weights of this type are not forecast
   bool bare_fp8 = false;       ///< its name ends in -FP8, and its maker's habits are not known
+  bool several = false;        ///< its network has wide and narrow ones, and its name does not tell which it is
   bool optimized = false;      ///< NVIDIA's Model Optimizer made it, which tells the type of the cache to engines
   std::vector<std::string> notes;
 };

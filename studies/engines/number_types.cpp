@@ -61,6 +61,11 @@ Expected<std::string> weights_of(const EngineSettings& settings, const Checkpoin
               "{} loads weights that are stored so, and those of {:.80} are {}", row->name, settings.model, weights),
           "the checkpoint that is made so (its name ends in -AWQ), or --weights int4");
     if (row->says == Says::type || row->says == Says::stored) weights = row->weights;
+    if (row->says == Says::narrows && weights.empty() && checkpoint.several)
+      return fail("--quantization",
+          fmt::format("{} narrows wide weights alone, and in which type {:.80} stores them is not told", row->name,
+              settings.model),
+          "--weights fp8 of wide ones; of others their own: fp8-block, mxfp4, int4-experts, ...");
     // Wide weights are narrowed while they are read; narrow ones stay as they are.
     if (row->says == Says::narrows && !weights.starts_with("fp8")) weights = row->weights;
   } else if (!checkpoint.refused.empty()) {

@@ -78,6 +78,18 @@ TEST(CacheTypes, SglangChoosesForSomeNetworks) {
   EXPECT_EQ(kept_by(vllm, {{"--machine", "dgx-b200"}, {"--weights", "mxfp4"}}), "bf16");
 }
 
+/// --quantization fp8 narrows wide weights and leaves others; of a network with both the name must tell which they are.
+TEST(StoredTypes, OnlineQuantizationLeavesNarrowWeights) {
+  const auto weights = [](const std::string& model) {
+    const Read got = read("vllm serve " + model + " -tp 16 --quantization fp8");
+    return got.error.empty() ? got.asked.flags.at("--weights") : got.error;
+  };
+  EXPECT_EQ(weights("moonshotai/Kimi-K2-Instruct"), "fp8-block");
+  EXPECT_EQ(weights("moonshotai/Kimi-K2-Instruct-0905"), "fp8-block");
+  EXPECT_EQ(weights("Qwen/Qwen3-32B"), "fp8");
+  EXPECT_THAT(weights("deepseek-ai/DeepSeek-V4-Pro"), HasSubstr("in which type deepseek-ai/DeepSeek-V4-Pro stores them"));
+}
+
 /// max(the longest request, 8,192 of an H100), and no more than all sequences together.
 TEST(WholePrompts, VllmsIterationsHoldTheLongestRequest) {
   const std::string line = "vllm serve Qwen/Qwen3-32B -tp 2 --no-enable-chunked-prefill";

@@ -269,6 +269,9 @@ TEST(EngineLaunch, WhatHangsOnNothingIsAskedFor) {
   const auto got = read(text, {}, "", false, {{"TP", "4"}, {"EXTRA", ""}});
   ASSERT_EQ(got.error, "");
   EXPECT_EQ(got.asked.flags.at("--tp"), "4");
+  // words of lists are set and not read
+  EXPECT_THAT(read("declare -A SIZES=([a]=2)\nvllm serve Qwen/Qwen3-8B -tp ${SIZES[$KEY]}\n").error,
+      testing::AllOf(HasSubstr("SIZES["), HasSubstr("which is not read"), testing::Not(HasSubstr("nothing sets"))));
   // a branch that nobody can decide, and that decides something
   const std::string branch = "if [ \"$LONG\" = 1 ]; then A=\"--max-model-len 99\"; else A=\"\"; fi\n"
                              "vllm serve Qwen/Qwen3-8B $A";
