@@ -228,9 +228,8 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
   TRY(const auto where, run::choose_machine(machine.empty() ? "dgx-h100" : machine, "--machine"));
   warn_of_gpu(launch.gpu_kind, where.row, "--machine", out);
   const std::string engine(launch.server.program->engine);
-  TRY(auto types,
-      number_types_of(settings, checkpoint, {engine, release_of(launch, told), &spec.row, &where.row.gpu},
-          {told_as("--weights"), told_as("--kv"), {}}));
+  TRY(auto types, number_types_of(settings, checkpoint, {engine, release_of(launch, told), &spec.row, &where.row.gpu},
+                      {told_as("--weights"), told_as("--kv"), {}}));
   if (types.weights == "bf16" && where.row.gpu.peak[static_cast<int>(Precision::bf16)].value() <= 0)
     types.weights = "fp16";
   out.flags["--weights"] = types.weights, out.flags["--kv"] = types.cache;

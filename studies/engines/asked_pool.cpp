@@ -68,6 +68,8 @@ Expected<void> settle_row(const EngineSettings& s, const EnginePool& pool, const
   if (pool.server.program->engine == "vllm" && s.whole_prompts.value_or(false) && !s.most_positions &&
       !told.contains("--most-positions")) {
     TRY(usual.most_positions, whole_prompt_positions(s, pool, usual, network.id));
+    // said, so that memory is kept for as many, whatever the load's requests are
+    out.flags["--most-positions"] = std::to_string(usual.most_positions);
   }
   change(out.row.most_sequences, std::optional(s.most_sequences.value_or(usual.most_sequences)), "most_sequences", out);
   change(out.row.most_positions, std::optional(s.most_positions.value_or(usual.most_positions)), "most_positions", out);

@@ -2,7 +2,6 @@
 // its cache are. Names of checkpoints end in what was done to them: "Llama-3.3-70B-Instruct-FP8".
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,16 +43,5 @@ struct TypesOf {
 /// types that no forecast has, and those that nobody tells, with the flag that would.
 Expected<NumberTypes> number_types_of(
     const EngineSettings& settings, const Checkpoint& checkpoint, const TypesOf& of, const NumberTypes& told);
-
-/// A type of keys and values, and who has it so.
-struct CacheType {
-  std::string type, note;
-};
-/// What an engine keeps where no option says it, whatever the checkpoint tells: SGLang's and vLLM's own choice for some
-/// networks. nullopt: it has none, and the checkpoint counts.
-std::optional<CacheType> cache_of_network(const TypesOf& of);
-/// What its release makes of a cache that the name of a checkpoint tells, where the engine is `wide` by itself. Errors:
-/// releases that differ, where it is not told which one it is.
-Expected<CacheType> cache_of_checkpoint(const Checkpoint& checkpoint, const std::string& wide, const TypesOf& of);
 
 }  // namespace stepcast::engines

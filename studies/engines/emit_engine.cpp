@@ -18,7 +18,7 @@ namespace {
 /// What is asked, in numbers.
 struct Wanted {
   std::string model, weights, cache, exchange;
-  bool narrows = false;      ///< weights get their type while they are read
+  bool narrows = false;     ///< weights get their type while they are read
   bool cache_told = false;  ///< a cache that no option says may be in another type than bf16
   bool experts = false;
   std::int64_t tp = 1, pp = 1, ep = 1, groups = 1, copies = 1, sequences = 0, positions = 0, input = 0, output = 0,

@@ -124,7 +124,8 @@ std::string hangs_on(const SaidArguments& said, const GivenArgument& given) {
   const std::string& first = given.unset.front();
   const bool named = std::ranges::all_of(first, is_shell_name);
   return fmt::format("{} hangs on {}{}, which {}", place_of_argument(said, given), named ? "$" : "",
-      fmt::join(given.unset, " and "), named                   ? fmt::format("nothing sets: --define {}=...", first)
+      fmt::join(given.unset, " and "),
+      named                  ? fmt::format("nothing sets: --define {}=...", first)
       : first.ends_with(']') ? "is not read"
                              : "nothing sets");
 }

@@ -46,7 +46,7 @@ std::string change_of(double with, double without) {
 }
 
 /// Beyond saturation a wait is as long as the load, and none is said.
-std::string wait_change(const LaunchFigures& with, const LaunchFigures& without, Seconds LaunchFigures::* wait) {
+std::string wait_change(const LaunchFigures& with, const LaunchFigures& without, Seconds LaunchFigures::*wait) {
   if (with.beyond_saturation() && without.beyond_saturation()) return "none (beyond saturation)";
   if (with.beyond_saturation()) return "grows (beyond saturation)";
   if (without.beyond_saturation()) return "bounded (beyond saturation without it)";
@@ -69,7 +69,8 @@ std::string effect_of(const LaunchFigures& with, const LaunchFigures& without, b
                                        : change_of(with.cache_positions, without.cache_positions);
   constexpr const char* none = "+0.0 %";
   const bool alike = with.beyond_saturation() && without.beyond_saturation();
-  if (rate == none && (alike || (first == none && word == none)) && cache == none) return "with it: changes nothing here";
+  if (rate == none && (alike || (first == none && word == none)) && cache == none)
+    return "with it: changes nothing here";
   return fmt::format("with it: tokens/s/GPU {}, TTFT {}, TPOT {}, cache {}", rate, first, word, cache);
 }
 
@@ -119,8 +120,8 @@ void write_figures(JsonWriter& json, const char* key, const LaunchFigures& figur
   json.open(key);
   json.field("tokens_per_s_per_gpu", figures.words_per_gpu);
   if (figures.beyond_saturation())
-    json.open("beyond_saturation"),
-        json.fields("requests_per_s", figures.coming, "served_per_s", figures.served), json.close();
+    json.open("beyond_saturation"), json.fields("requests_per_s", figures.coming, "served_per_s", figures.served),
+        json.close();
   else json.base_fields("ttft_s", figures.first_word, "tpot_s", figures.per_word);
   json.field("cache_positions", figures.cache_positions);
   if (figures.prompt_positions > 0) json.field("prefill_cache_positions", figures.prompt_positions);

@@ -37,7 +37,7 @@ struct PoolsForm {
   std::span<const RouterKey> router;                  ///< not empty: all other keys outside the sections hold for both
   std::string_view whole = "", whole_copies = "";     ///< of engines that do both; "": there are none
   std::array<std::string_view, 3> environments = {};  ///< sections with variables, by PoolRole; "": there are none
-  bool options = false;  ///< keys become options: false writes none, and "no-NAME: true" says no
+  bool options = false;             ///< keys become options: false writes none, and "no-NAME: true" says no
   std::string_view precision = "";  ///< a key that tells the type of the checkpoint's weights; "": there is none
   bool drops_model = false;         ///< what a section says of the model never counts
 };

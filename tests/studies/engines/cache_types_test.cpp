@@ -18,7 +18,9 @@ std::string kept_by(const std::string& line, const Told& told = {}) {
   return got.error.empty() ? got.asked.flags.at("--kv") : "error: " + got.error;
 }
 
-std::string from_image(const std::string& image, const std::string& words) { return "docker run " + image + " " + words; }
+std::string from_image(const std::string& image, const std::string& words) {
+  return "docker run " + image + " " + words;
+}
 
 /// vLLM follows what NVIDIA's checkpoints tell of the cache since 0.14, and not before 0.13.
 TEST(CacheTypes, VllmFollowsOptimizedCheckpointsByRelease) {
@@ -87,7 +89,8 @@ TEST(StoredTypes, OnlineQuantizationLeavesNarrowWeights) {
   EXPECT_EQ(weights("moonshotai/Kimi-K2-Instruct"), "fp8-block");
   EXPECT_EQ(weights("moonshotai/Kimi-K2-Instruct-0905"), "fp8-block");
   EXPECT_EQ(weights("Qwen/Qwen3-32B"), "fp8");
-  EXPECT_THAT(weights("deepseek-ai/DeepSeek-V4-Pro"), HasSubstr("in which type deepseek-ai/DeepSeek-V4-Pro stores them"));
+  EXPECT_THAT(
+      weights("deepseek-ai/DeepSeek-V4-Pro"), HasSubstr("in which type deepseek-ai/DeepSeek-V4-Pro stores them"));
 }
 
 /// max(the longest request, 8,192 of an H100), and no more than all sequences together.
@@ -99,10 +102,12 @@ TEST(WholePrompts, VllmsIterationsHoldTheLongestRequest) {
     return got.asked.row.most_positions;
   };
   EXPECT_EQ(positions(" --max-model-len 32768"), 32768);
+  EXPECT_EQ(read(line + " --max-model-len 32768").asked.flags.at("--most-positions"), "32768");
   EXPECT_EQ(positions(" --max-model-len 4096"), 8192);
   EXPECT_EQ(positions(" --max-model-len 512 --max-num-seqs 4"), 2048);
   EXPECT_EQ(positions(" --max-model-len 32768 --max-num-batched-tokens 4096"), 4096);
-  EXPECT_THAT(read(line).error, AllOf(HasSubstr("how long one of qwen3-32b may be is not told"), HasSubstr("--max-model-len")));
+  EXPECT_THAT(
+      read(line).error, AllOf(HasSubstr("how long one of qwen3-32b may be is not told"), HasSubstr("--max-model-len")));
   EXPECT_EQ(read(line, {{"--most-positions", "16384"}}).error, "");
   // where prompts are cut the longest request says nothing of it
   EXPECT_EQ(read("vllm serve Qwen/Qwen3-32B -tp 2 --max-model-len 32768").asked.row.most_positions, 8192);
@@ -115,13 +120,15 @@ TEST(DynamoOptions, OfTensorRtLlm) {
                                   "--conversation-affinity --disaggregation-mode pd");
   ASSERT_EQ(blocks.error, "");
   EXPECT_EQ(blocks.asked.row.cache_block, 64);
-  const Read over = read(line + "--tensor-parallel-size 4 --override-engine-args "
-                                "'{\"tensor_parallel_size\": 2, \"kv_cache_config\": {\"enable_block_reuse\": false}}'");
+  const Read over =
+      read(line + "--tensor-parallel-size 4 --override-engine-args "
+                  "'{\"tensor_parallel_size\": 2, \"kv_cache_config\": {\"enable_block_reuse\": false}}'");
   ASSERT_EQ(over.error, "");
   EXPECT_EQ(over.asked.flags.at("--tp"), "2");
   EXPECT_THAT(read(line + "--override-engine-args '{\"wibble\": 2}'").error, HasSubstr("wibble"));
   EXPECT_THAT(read(line + "--override-engine-args '{\"max_beam_width\": 2}'").error, HasSubstr("beam search"));
-  EXPECT_THAT(read(line + "--override-engine-args file.yaml").error, HasSubstr("values over the engine's are not read"));
+  EXPECT_THAT(
+      read(line + "--override-engine-args file.yaml").error, HasSubstr("values over the engine's are not read"));
   EXPECT_THAT(read(line + "--modality video_diffusion").error, HasSubstr("other answers than text"));
 }
 
@@ -151,7 +158,8 @@ TEST(KServeServer, NamesItsModel) {
   EXPECT_THAT(got("      args: [--model_name=q]\n").error, HasSubstr("it names no model"));
   EXPECT_THAT(got("      args: [--model_id=Qwen/Qwen3-8B, --wibble=1]\n").error,
       HasSubstr("not known of KServe's huggingface server"));
-  EXPECT_EQ(read("python3 -m huggingfaceserver --model_id Qwen/Qwen3-8B --tensor-parallel-size 2").asked.flags.at("--tp"),
+  EXPECT_EQ(
+      read("python3 -m huggingfaceserver --model_id Qwen/Qwen3-8B --tensor-parallel-size 2").asked.flags.at("--tp"),
       "2");
 }
 

@@ -277,6 +277,12 @@ TEST(EngineLaunch, WhatHangsOnNothingIsAskedFor) {
                              "vllm serve Qwen/Qwen3-8B $A";
   EXPECT_THAT(read(branch).error, HasSubstr("hang on $LONG in line 1"));
   EXPECT_EQ(read(branch, {}, "", false, {{"LONG", ""}}).error, "");
+  // a condition beside it that decides nothing is not asked for
+  const std::string beside =
+      "while IFS== read -r name _; do case \"$name\" in PMI*) unset \"$name\";; esac; done < <(env)\n";
+  EXPECT_THAT(read(beside + branch).error,
+      testing::AllOf(HasSubstr("hang on $LONG in line 2"), testing::Not(HasSubstr("$name"))));
+  EXPECT_EQ(read(beside + branch, {}, "", false, {{"LONG", ""}}).error, "");
 }
 
 TEST(EngineLaunch, SeveralThatDifferAreListed) {

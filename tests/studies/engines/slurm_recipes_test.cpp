@@ -103,8 +103,8 @@ TEST(SlurmRecipes, AreOfOtherEngines) {
 TEST(SlurmRecipes, TellTheirModelOnce) {
   const auto recipe = [](const std::string& path, const std::string& precision, const std::string& config,
                           const std::string& keys) {
-    return read("model: {path: " + path + ", precision: " + precision +
-                    "}\nresources: {agg_workers: 1}\nbackend:\n  " + config + ":\n    aggregated: {" + keys + "}\n",
+    return read("model: {path: " + path + ", precision: " + precision + "}\nresources: {agg_workers: 1}\nbackend:\n  " +
+                    config + ":\n    aggregated: {" + keys + "}\n",
         {{"--machine", "gb300-nvl72"}});
   };
   const std::string sglang = "tensor-parallel-size: 4, model-path: ";
@@ -122,7 +122,8 @@ TEST(SlurmRecipes, TellTheirModelOnce) {
                 "dyn-default-thinking-mode: enabled")
                 .error,
       "");
-  EXPECT_THAT(recipe("Qwen/Qwen3-8B", "bf16", "vllm_config", "wibble: 2").error, HasSubstr("not known of Dynamo's vLLM"));
+  EXPECT_THAT(
+      recipe("Qwen/Qwen3-8B", "bf16", "vllm_config", "wibble: 2").error, HasSubstr("not known of Dynamo's vLLM"));
 }
 
 /// Variables of each pool count as those of a command do.

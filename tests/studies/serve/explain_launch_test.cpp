@@ -270,7 +270,8 @@ TEST(EmitEngine, WhatItCannotWriteIsRefused) {
     EXPECT_NE(ran.code, 0) << line;
     EXPECT_THAT(ran.err, HasSubstr(why)) << line;
   };
-  refused("llama3-70b --tp 2 --weights nvfp4 --machine dgx-b200" + load + "--emit trtllm", "as the checkpoint tells it");
+  refused(
+      "llama3-70b --tp 2 --weights nvfp4 --machine dgx-b200" + load + "--emit trtllm", "as the checkpoint tells it");
   const std::string plain = "qwen3-8b" + load + "--emit vllm ";
   refused(plain + "--prefill-gpus 1", "is not written by --emit");
   refused(plain + "--weights fp8 --products bf16", "--products");
