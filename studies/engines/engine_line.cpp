@@ -145,15 +145,25 @@ bool starts_ray(const std::string& text, const std::string& where, const std::ma
   });
 }
 
-/// Variables of open conditions of which each changes the commands by itself; where none does, all of them.
+/// The same with what is doubted of each command.
+std::string called_and_doubted(const ShellScript& script) {
+  std::string text = called_words(script);
+  for (const ShellCommand& command : script.commands)
+    if (line_of_words(command.words, "").program != nullptr)
+      for (const std::string& note : command.notes) text += note + '\n';
+  return text;
+}
+
+/// Variables of open conditions of which each changes the commands, or what is doubted of them, by itself; where none
+/// does, all of them.
 Expected<std::map<std::string, std::size_t>> that_decide(const ShellScript& script, const std::string& text,
     const std::string& where, const std::map<std::string, std::string>& defined) {
   std::map<std::string, std::size_t> decide;
-  const std::string usual = called_words(script);
+  const std::string usual = called_and_doubted(script);
   for (const auto& [name, line] : script.open) {
     const std::set<std::string> empty = {name};
     TRY(const auto without, read_shell(text, where, is_starter, defined, {}, &empty));
-    if (called_words(without) != usual) decide.emplace(name, line);
+    if (called_and_doubted(without) != usual) decide.emplace(name, line);
   }
   return decide.empty() ? script.open : decide;
 }

@@ -204,7 +204,7 @@ TEST(EngineLaunch, FilesHaveOtherNamesOfOlderReleasesAndNoKeys) {
   EXPECT_EQ(old.asked.row.most_captured, 96);
   EXPECT_EQ(old.asked.row.cache_share, 0.8);
   EXPECT_EQ(old.asked.flags.at("--concurrency"), "8");
-  const auto no = read("cat > c.yaml <<EOF\nno-enable-chunked-prefill: true\nmax-num-seqs: 7\nEOF\n"
+  const auto no = read("cat > c.yaml <<EOF\nno-enable-chunked-prefill: true\nmax-num-seqs: 7\nmax-model-len: 4k\nEOF\n"
                        "vllm serve Qwen/Qwen3-8B --config c.yaml --max-num-seqs 9");
   ASSERT_EQ(no.error, "");
   EXPECT_TRUE(no.asked.row.whole_prompts);
