@@ -58,7 +58,7 @@ Expected<NumberTypes> types_of(const Arguments& arguments, const BenchmarkOutput
   if (said.quantization == "bfloat16" || said.quantization == "float16" || lower_case(said.quantization) == "none")
     said.dtype = said.quantization == "float16" ? "float16" : "", said.quantization.clear();
   const NumberTypes flags{arguments.value("--weights"), arguments.value("--kv"), {}};
-  return number_types_of(said, checkpoint_of(output.model), output.engine, flags);
+  return number_types_of(said, checkpoint_of(output.model), {output.engine, arguments.value("--release")}, flags);
 }
 
 Expected<void> settle_engine(const Arguments& arguments, const BenchmarkOutput& output, ServedRecord& out) {

@@ -156,8 +156,8 @@ void say_habits(const EngineSettings& s, const NetworkSpec& network, const std::
         fmt::format("releases of October to December 2025 make a group of attention of each rank by themselves: --tp 1 "
                     "--dp-attention {}",
             s.tp));
-  if ((s.cache.empty() || s.cache == "auto") && !told.contains("--kv"))
-    out.notes.emplace_back("on Blackwell its cache is of fp8 where nothing is said: --kv fp8");
+  if ((s.cache.empty() || s.cache == "auto") && !told.contains("--kv") && !told.contains("--machine"))
+    out.notes.emplace_back("on Blackwell its cache is of fp8 where nothing is said: --machine, or --kv fp8");
 }
 
 /// What the file in front says of its types, where the name of the checkpoint tells no other weights.
@@ -165,6 +165,17 @@ void put_stored(const StoredWeights& stored, Checkpoint& checkpoint) {
   if (checkpoint.weights.empty() && checkpoint.refused.empty()) checkpoint.weights = stored.type;
   if (checkpoint.weights != stored.type) return;
   checkpoint.cache = stored.cache, checkpoint.cache_how = stored.cache_how;
+}
+
+/// By the names of the variables, which may be defined.
+std::string open_model(const SaidArguments& said) {
+  for (const GivenArgument& given : said.all) {
+    const std::string_view name = counted_name(said.table(), given.name);
+    if ((name == "model" || name == "model_path") && said.counts(given) && !given.unset.empty())
+      return fmt::format("its model hangs on ${}, which nothing sets (--define {}=... does)", given.unset.front(),
+          given.unset.front());
+  }
+  return "its model hangs on what nothing sets";
 }
 
 /// Sizes count and are read by nobody: a row of the tables that no reader asks for.
@@ -201,20 +212,24 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
   out.network = network.empty() ? checkpoint.network : network;
   if (out.network.empty())
     return fail(launch.server.where,
-        settings.model_open      ? "its model hangs on what nothing sets"
+        settings.model_open      ? open_model(launch.server)
         : settings.model.empty() ? "it names no model"
                                  : fmt::format("its model {:.80} is no network of the catalogue", settings.model),
         "the network in front: a catalogue id or a config.json, stepcast serve llama3-70b --launch FILE");
   if (network.empty()) out.notes = checkpoint.notes;
   TRY(const auto spec, run::choose_network(out.network, "network"));
   checkpoint = as_stored(std::move(checkpoint), spec.row.id);
+  if (checkpoint.weights.empty() && checkpoint.refused.empty() && launch.precision == "mxfp4") {
+    checkpoint.weights = launch.precision;
+    out.notes.push_back("--weights mxfp4: the file says it of the model");
+  }
   if (run::names_a_file(out.network)) put_stored(stored_weights_of_file(out.network), checkpoint);
   const std::string machine = told_as("--machine");
   TRY(const auto where, run::choose_machine(machine.empty() ? "dgx-h100" : machine, "--machine"));
   warn_of_gpu(launch.gpu_kind, where.row, "--machine", out);
   const std::string engine(launch.server.program->engine);
-  TRY(auto types, number_types_of(settings, checkpoint, engine, {told_as("--weights"), told_as("--kv"), {}}));
-  if (told_as("--kv").empty()) put_latent_layout(types, engine, spec.row);
+  TRY(auto types, number_types_of(settings, checkpoint, {engine, release_of(launch, told), &spec.row, &where.row.gpu},
+                      {told_as("--weights"), told_as("--kv"), {}}));
   if (types.weights == "bf16" && where.row.gpu.peak[static_cast<int>(Precision::bf16)].value() <= 0)
     types.weights = "fp16";
   out.flags["--weights"] = types.weights, out.flags["--kv"] = types.cache;

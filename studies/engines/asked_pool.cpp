@@ -42,12 +42,35 @@ void say_release(const EnginePool& pool, AskedEngine& out) {
         "its release is not told, and one before {} is meant: --engine {} is of later ones", own->before, newest->row));
 }
 
-Expected<void> settle_row(const EngineSettings& s, const EnginePool& pool, const Gpu& gpu, AskedEngine& out) {
+/// vllm/engine/arg_utils.py, where max_num_batched_tokens is not said and prompts are not cut: an iteration holds the
+/// longest request, and no more than all that run at once.
+Expected<std::int64_t> whole_prompt_positions(
+    const EngineSettings& s, const EnginePool& pool, const Engine& usual, std::string_view network) {
+  const std::int64_t longest = s.longest.value_or(0);
+  if (longest < 1)
+    return fail(pool.server.where,
+        fmt::format("prompts are not cut, so that iterations hold as many positions as the longest request, and how "
+                    "long one of {} may be is not told",
+            network),
+        "--max-model-len or --max-num-batched-tokens in the launch, or --most-positions N");
+  const std::int64_t most = std::max<std::int64_t>(1, s.most_sequences.value_or(usual.most_sequences));
+  const std::int64_t positions = std::max(longest, usual.most_positions);
+  return longest > positions / most ? positions : std::min(positions, most * longest);
+}
+
+Expected<void> settle_row(const EngineSettings& s, const EnginePool& pool, const NetworkSpec& network, const Gpu& gpu,
+    const ToldFlags& told, AskedEngine& out) {
   const std::string_view table = pool.server.program->table;
   const std::string engine = row_of(pool);
   TRY(auto chosen, run::choose_engine(engine, "--engine"));
   out.row = std::move(chosen.row);
-  const Engine usual = as_usual(out.row, gpu, {s.tp, s.groups, table == "vllm-offline"});
+  Engine usual = as_usual(out.row, gpu, {s.tp, s.groups, table == "vllm-offline"});
+  if (pool.server.program->engine == "vllm" && s.whole_prompts.value_or(false) && !s.most_positions &&
+      !told.contains("--most-positions")) {
+    TRY(usual.most_positions, whole_prompt_positions(s, pool, usual, network.id));
+    // said, so that memory is kept for as many, whatever the load's requests are
+    out.flags["--most-positions"] = std::to_string(usual.most_positions);
+  }
   change(out.row.most_sequences, std::optional(s.most_sequences.value_or(usual.most_sequences)), "most_sequences", out);
   change(out.row.most_positions, std::optional(s.most_positions.value_or(usual.most_positions)), "most_positions", out);
   change(out.row.most_captured, std::optional(s.most_captured.value_or(usual.most_captured)), "most_captured", out);
@@ -213,6 +236,18 @@ Expected<void> put_split(const EngineSettings& s, const EnginePool& pool, const 
 
 }  // namespace
 
+std::string release_of(const EnginePool& pool, const ToldFlags& told) {
+  const auto row = told.find("--engine");
+  const std::string own(pool.server.program->engine), named = row == told.end() ? row_of(pool) : row->second;
+  std::string first = "0";  // of the row's releases
+  for (const EngineRelease& each : engine_releases()) {
+    if (each.engine != own) continue;
+    if (each.row == named && named != own) return pool.release.empty() || row != told.end() ? first : pool.release;
+    first = each.before;
+  }
+  return pool.release;
+}
+
 Expected<void> settle_copies(
     EnginePool& pool, const char* flag, const ToldFlags& told, bool lenient, AskedEngine& out) {
   if (pool.open_copies.empty() || told.contains(flag)) return {};
@@ -228,7 +263,7 @@ Expected<void> put_pool(const EngineSettings& settings, const EnginePool& pool, 
     const Gpu& gpu, const ToldFlags& told, AskedEngine& out) {
   TRY(put_split(settings, pool, network, told, out));
   TRY(put_layers(settings, pool, network, told, out));
-  TRY(settle_row(settings, pool, gpu, out));
+  TRY(settle_row(settings, pool, network, gpu, told, out));
   say_release(pool, out);
   return take_windows(settings, network, pool.server.where, out);
 }
@@ -239,8 +274,8 @@ Expected<void> put_prompts(
   TRY(auto s, engine_settings(pool.server));
   const std::string engine(pool.server.program->engine);
   const auto type = [&](const char* flag) { return tokens.told.contains(flag) ? tokens.told.find(flag)->second : ""; };
-  TRY(auto types, number_types_of(s, tokens.checkpoint, engine, {type("--weights"), type("--kv"), {}}));
-  if (type("--kv").empty()) put_latent_layout(types, engine, network);
+  TRY(auto types, number_types_of(s, tokens.checkpoint, {engine, release_of(pool, tokens.told), &network, &gpu},
+                      {type("--weights"), type("--kv"), {}}));
   if (s.model != tokens.settings.model || types.weights != tokens.types.weights || types.cache != tokens.types.cache)
     return fail(where, "the pool that reads prompts has another model or other number types than that of the tokens",
         "one model and one set of types for both");

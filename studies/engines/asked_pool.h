@@ -13,6 +13,9 @@ namespace stepcast::engines {
 
 using ToldFlags = std::map<std::string, std::string, std::less<>>;
 
+/// The release of its engine: as its image tells it, or the first one of the row that --engine names; "": not told.
+std::string release_of(const EnginePool& pool, const ToldFlags& told);
+
 /// How many engines a pool has, where the launch leaves it open, is asked for by `flag`.
 Expected<void> settle_copies(EnginePool& pool, const char* flag, const ToldFlags& told, bool lenient, AskedEngine& out);
 

@@ -58,8 +58,11 @@ constexpr std::array natives = {NativeType{"deepseek-v3", "fp8-block"}, NativeTy
     NativeType{"deepseek-v4-pro", ""}, NativeType{"nemotron-3-nano", ""}, NativeType{"nemotron-3-super", ""},
     NativeType{"nemotron-3-ultra", ""}, NativeType{"nemotron-3.5-lightning", ""}};
 
-/// Checkpoints whose own type is not that of others of their network (config.json, quantization_config).
-constexpr std::array named = {NativeType{"kimi-k2.5", "int4-experts"}, NativeType{"kimi-k2-thinking", "int4-experts"},
+/// Checkpoints whose own type is not that of others of their network (config.json, quantization_config; of Kimi K2's
+/// first ones the README of MoonshotAI/Kimi-K2: they are stored in block-fp8).
+constexpr std::array named = {NativeType{"kimi-k2-instruct", "fp8-block"},
+    NativeType{"kimi-k2-instruct-0905", "fp8-block"}, NativeType{"kimi-k2-base", "fp8-block"},
+    NativeType{"kimi-k2.5", "int4-experts"}, NativeType{"kimi-k2-thinking", "int4-experts"},
     NativeType{"glm-5-fp8", "fp8-block"}, NativeType{"glm-5.1-fp8", "fp8-block"}};
 
 const NameEnding* ending_of(const std::string& name, const std::string& maker) {
@@ -136,6 +139,7 @@ Checkpoint checkpoint_of(const std::string& model) {
     out.weights = row->weights, out.cache = row->cache, out.refused = row->refused;
     told = true;
     out.bare_fp8 = row->ending == "-fp8" && row->maker.empty();
+    out.optimized = maker == "nvidia" && !row->cache.empty();
     // the catalogue may know it by its whole name
     if (network_named(name) == nullptr) name.resize(name.size() - row->ending.size());
   }
@@ -151,6 +155,7 @@ Checkpoint checkpoint_of(const std::string& model) {
   if (told) return as_stored(std::move(out), network->id);
   const auto native = std::ranges::find(natives, std::string_view(network->id), &NativeType::network);
   out.weights = native == natives.end() ? "bf16" : native->weights;
+  out.several = out.weights.empty();
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/base/error.h"
+#include "model/machine/machine.h"
 #include "model/network/network.h"
 #include "studies/engines/settings.h"
 
@@ -17,6 +18,8 @@ struct Checkpoint {
   std::string cache_how;       ///< how its file has the cache kept, in words of that; "": there is no such file
   std::string refused;         ///< why weights of this type are not forecast
   bool bare_fp8 = false;       ///< its name ends in -FP8, and its maker's habits are not known
+  bool several = false;        ///< its network has wide and narrow ones, and its name does not tell which it is
+  bool optimized = false;      ///< NVIDIA's Model Optimizer made it, which tells the type of the cache to engines
   std::vector<std::string> notes;
 };
 /// By its name alone: "RedHatAI/Meta-Llama-3.1-70B-Instruct-FP8", "/models/DeepSeek-R1".
@@ -28,12 +31,17 @@ struct NumberTypes {
   std::string weights, cache;
   std::vector<std::string> notes;
 };
-/// vLLM keeps an fp8 cache of latents that an indexer picks in a layout of its own, whatever an option calls it.
-void put_latent_layout(NumberTypes& types, const std::string& engine, const NetworkSpec& network);
+/// Which engine reads the checkpoint, of which network, and where.
+struct TypesOf {
+  std::string engine;                    ///< its row in the catalogue
+  std::string release = {};              ///< "0.15.0"; "": not told
+  const NetworkSpec* network = nullptr;  ///< nullptr: what hangs on it is left out
+  const Gpu* gpu = nullptr;              ///< the same
+};
 
 /// What options say over what the checkpoint's name tells. `told`: types that flags give, which go over both. Errors:
 /// types that no forecast has, and those that nobody tells, with the flag that would.
 Expected<NumberTypes> number_types_of(
-    const EngineSettings& settings, const Checkpoint& checkpoint, const std::string& engine, const NumberTypes& told);
+    const EngineSettings& settings, const Checkpoint& checkpoint, const TypesOf& of, const NumberTypes& told);
 
 }  // namespace stepcast::engines

@@ -18,7 +18,8 @@ namespace {
 /// What is asked, in numbers.
 struct Wanted {
   std::string model, weights, cache, exchange;
-  bool narrows = false;  ///< weights get their type while they are read
+  bool narrows = false;     ///< weights get their type while they are read
+  bool cache_told = false;  ///< a cache that no option says may be in another type than bf16
   bool experts = false;
   std::int64_t tp = 1, pp = 1, ep = 1, groups = 1, copies = 1, sequences = 0, positions = 0, input = 0, output = 0,
                shared = 0, requests = 0, users = 0;
@@ -52,6 +53,11 @@ Expected<Wanted> wanted_of(const Arguments& arguments, const std::string& engine
   w.weights = arguments.has("--weights") ? arguments.value("--weights") : "bf16";
   w.cache = arguments.has("--kv") ? arguments.value("--kv") : "bf16";
   TRY(w.model, checkpoint_in(network.row, w.weights, engine, w.narrows));
+  w.cache_told =
+      network.row.sparse.top_k > 0 || network.row.compressed.q_rank > 0 || !checkpoint_of(w.model).cache.empty();
+  if (engine == "trtllm" && w.cache == "bf16" && !checkpoint_of(w.model).cache.empty())
+    return fail("--emit", fmt::format("TensorRT-LLM keeps the cache of {} as the checkpoint tells it", w.model),
+        "--kv " + checkpoint_of(w.model).cache);
   w.tp = count_of(arguments, "--tp", 0), w.pp = count_of(arguments, "--pp", 1);
   w.groups = count_of(arguments, "--dp-attention", 1), w.ep = count_of(arguments, "--ep", 1);
   w.copies = count_of(arguments, "--replicas", 1);
@@ -94,6 +100,11 @@ class CommandText {
   std::string text_;
 };
 
+void say_cache(const Wanted& w, const char* fp8, CommandText& server) {
+  if (w.cache == "fp8") server.with("--kv-cache-dtype", fp8);
+  if (w.cache == "bf16" && w.cache_told) server.with("--kv-cache-dtype", "bfloat16");
+}
+
 std::string vllm_text(const Wanted& w) {
   CommandText server("vllm serve " + shell_word(w.model));
   server.size("--tensor-parallel-size", w.tp).size("--pipeline-parallel-size", w.pp);
@@ -103,7 +114,7 @@ std::string vllm_text(const Wanted& w) {
     server.with("--all2all-backend", w.exchange == "rows" ? "deepep_high_throughput" : "allgather_reducescatter");
   if (w.weights == "fp16") server.with("--dtype", "float16");
   if (w.narrows) server.with("--quantization", w.weights);
-  if (w.cache == "fp8") server.with("--kv-cache-dtype", "fp8");
+  say_cache(w, "fp8", server);
   server.given("--max-num-seqs", w.sequences).given("--max-num-batched-tokens", w.positions);
   return server.text();
 }
@@ -117,7 +128,7 @@ std::string sglang_text(const Wanted& w) {
   if (w.groups > 1 && w.exchange == "rows") server.with("--moe-a2a-backend", "deepep");
   if (w.weights == "fp16") server.with("--dtype", "float16");
   if (w.narrows) server.with("--quantization", w.weights);
-  if (w.cache == "fp8") server.with("--kv-cache-dtype", "fp8_e4m3");
+  say_cache(w, "fp8_e4m3", server);
   server.given("--max-running-requests", w.sequences * w.groups);
   server.given("--chunked-prefill-size", w.positions * w.groups);
   return server.text();

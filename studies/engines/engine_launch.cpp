@@ -118,12 +118,16 @@ class CommandReader {
   Commands out_;
 };
 
-/// A variable has a name; what a command or a sum comes to has none that --define could set.
+/// A variable has a name; what a command or a sum comes to has none that --define could set, and words of lists are not
+/// read, whoever sets them.
 std::string hangs_on(const SaidArguments& said, const GivenArgument& given) {
   const std::string& first = given.unset.front();
   const bool named = std::ranges::all_of(first, is_shell_name);
-  return fmt::format("{} hangs on {}{}, which nothing sets{}", place_of_argument(said, given), named ? "$" : "",
-      fmt::join(given.unset, " and "), named ? fmt::format(": --define {}=...", first) : "");
+  return fmt::format("{} hangs on {}{}, which {}", place_of_argument(said, given), named ? "$" : "",
+      fmt::join(given.unset, " and "),
+      named                  ? fmt::format("nothing sets: --define {}=...", first)
+      : first.ends_with(']') ? "is not read"
+                             : "nothing sets");
 }
 
 std::string listed(const std::vector<std::string>& texts) { return fmt::format("{}", fmt::join(texts, "; ")); }

@@ -145,6 +145,29 @@ bool starts_ray(const std::string& text, const std::string& where, const std::ma
   });
 }
 
+/// The same with what is doubted of each command.
+std::string called_and_doubted(const ShellScript& script) {
+  std::string text = called_words(script);
+  for (const ShellCommand& command : script.commands)
+    if (line_of_words(command.words, "").program != nullptr)
+      for (const std::string& note : command.notes) text += note + '\n';
+  return text;
+}
+
+/// Variables of open conditions of which each changes the commands, or what is doubted of them, by itself; where none
+/// does, all of them.
+Expected<std::map<std::string, std::size_t>> that_decide(const ShellScript& script, const std::string& text,
+    const std::string& where, const std::map<std::string, std::string>& defined) {
+  std::map<std::string, std::size_t> decide;
+  const std::string usual = called_and_doubted(script);
+  for (const auto& [name, line] : script.open) {
+    const std::set<std::string> empty = {name};
+    TRY(const auto without, read_shell(text, where, is_starter, defined, {}, &empty));
+    if (called_and_doubted(without) != usual) decide.emplace(name, line);
+  }
+  return decide.empty() ? script.open : decide;
+}
+
 /// Conditions that hang on what nothing sets, where the commands differ by how they turn out: which variables, and how
 /// to tell them. "" where they do not.
 Expected<std::string> open_conditions(const ShellScript& script, const std::string& text, const std::string& where,
@@ -158,11 +181,12 @@ Expected<std::string> open_conditions(const ShellScript& script, const std::stri
     return !command.notes.empty() && line_of_words(command.words, "").program != nullptr;
   });
   if (!doubted && called_words(again) == called_words(script)) return std::string();
+  TRY(const auto decide, that_decide(script, text, where, defined));
   std::string names;
-  for (const auto& [name, line] : script.open)
+  for (const auto& [name, line] : decide)
     names += fmt::format("{}${} in line {}", names.empty() ? "" : ", ", name, line);
   return fmt::format("conditions may decide its arguments, and they hang on {}: --define {}=... (or = for none)", names,
-      script.open.begin()->first);
+      decide.begin()->first);
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ struct EngineLine {
   std::int64_t copies = 1;          ///< that the deployment starts
   std::string open_copies;          ///< why it is not known how often it stands; "": it is
   std::string release;              ///< of the engine, as its image tells it: "0.15.0"; "": not told
+  std::string precision;            ///< of the checkpoint's weights, as the file has it: "mxfp4"; "": not told
   std::string chip;                 ///< "TPUs" where it starts on accelerators that are no GPUs
   std::string gpu_kind;             ///< "nvidia-l4" where the deployment asks for nodes with such GPUs
   std::int64_t gpus = 0;            ///< of the one machine that the file asks for; 0: not told

@@ -79,7 +79,9 @@ constexpr EngineProgram program_rows[] = {
     {.words = "dynamo.sglang.decode_worker", .name = "Dynamo's SGLang", .table = "dynamo-sglang", .engine = "sglang",
      .file = "config"},
     {.words = "dynamo.trtllm", .name = "Dynamo's TensorRT-LLM", .table = "dynamo-trtllm", .engine = "tensorrt-llm",
-     .file = "config", .file_wins = true},
+     .file = "config", .file_wins = true, .over = "override_engine_args"},
+    {.words = "huggingfaceserver", .name = "KServe's huggingface server", .table = "kserve-huggingface",
+     .engine = "vllm"},
 };
 // clang-format on
 

@@ -18,6 +18,7 @@ struct EngineProgram {
   std::string_view first = {};  ///< the argument that its first plain word is; "": it takes none
   std::string_view file = {};   ///< the argument that names a file with more of them
   bool file_wins = false;       ///< over what the line says (TensorRT-LLM); else the line goes over the file
+  std::string_view over = {};   ///< the argument whose JSON goes over the line and the file
   std::string_view refused = {};
   /// Options by which a router is told where the engines listen that read prompts, and those that say tokens.
   std::string_view prompts_at = {}, tokens_at = {};

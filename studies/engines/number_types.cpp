@@ -1,11 +1,14 @@
-// Options of number types over what a checkpoint's name tells.
+// Options of number types over what a checkpoint's name tells; where none says it, what engines choose for some
+// networks, and since which releases they follow a checkpoint that tells the type of its cache.
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "model/base/text.h"
 #include "studies/engines/checkpoint.h"
+#include "studies/engines/habits.h"
 
 namespace stepcast::engines {
 namespace {
@@ -61,6 +64,11 @@ Expected<std::string> weights_of(const EngineSettings& settings, const Checkpoin
               "{} loads weights that are stored so, and those of {:.80} are {}", row->name, settings.model, weights),
           "the checkpoint that is made so (its name ends in -AWQ), or --weights int4");
     if (row->says == Says::type || row->says == Says::stored) weights = row->weights;
+    if (row->says == Says::narrows && weights.empty() && checkpoint.several)
+      return fail("--quantization",
+          fmt::format("{} narrows wide weights alone, and in which type {:.80} stores them is not told", row->name,
+              settings.model),
+          "--weights fp8 of wide ones; of others their own: fp8-block, mxfp4, int4-experts, ...");
     // Wide weights are narrowed while they are read; narrow ones stay as they are.
     if (row->says == Says::narrows && !weights.starts_with("fp8")) weights = row->weights;
   } else if (!checkpoint.refused.empty()) {
@@ -77,8 +85,80 @@ Expected<std::string> weights_of(const EngineSettings& settings, const Checkpoin
   return weights;
 }
 
-Expected<std::string> cache_of(const EngineSettings& settings, const Checkpoint& checkpoint, const std::string& engine,
-    std::vector<std::string>& notes) {
+/// A type of keys and values, and who has it so.
+struct CacheType {
+  std::string type, note;
+};
+
+bool picks_latents(const NetworkSpec& network) { return network.sparse.top_k > 0 && network.latent.kv_rank > 0; }
+bool compresses_keys(const NetworkSpec& network) { return network.compressed.q_rank > 0; }
+
+/// python/sglang/srt/server_args.py (DeepSeek NSA, later DSA: fp8_e4m3 from compute capability 10 on, else bfloat16)
+/// and python/sglang/srt/arg_groups/deepseek_v4_hook.py (fp8_e4m3 alone); vllm-project/vllm pull request 45091
+/// (FlashMLA of V4, which is Hopper's, takes fp8_ds_mla alone). The first row that fits counts.
+struct NetworkCache {
+  std::string_view engine;
+  bool (*has)(const NetworkSpec& network);
+  std::string_view architecture, cache, note;  ///< of the GPU; "": any
+};
+constexpr NetworkCache network_caches[] = {
+    {"sglang", picks_latents, "blackwell", "fp8", "SGLang keeps latents that are picked so on Blackwell"},
+    {"sglang", picks_latents, "", "bf16", "SGLang keeps latents that are picked so on other GPUs than Blackwell"},
+    {"sglang", compresses_keys, "", "fp8", "SGLang keeps compressed keys in no other type"},
+    {"vllm", compresses_keys, "hopper", "fp8-ds-mla", "vLLM keeps compressed keys in no other type on Hopper"},
+};
+
+/// Releases that follow the cache's type of the Model Optimizer's checkpoints (kv_cache_quant_algo): none before
+/// `without`, all since `since`; of those between it is not known.
+/// vLLM: pull request 29980 was opened on the day of 0.12.0 and merged before pull request 31895 of January 2026 built
+/// on it, which 0.14.0 has. SGLang: model_executor/model_runner.py of 0.5.2 takes the model's own type, and issue 12298
+/// of October 2025 is of a server that took the checkpoint's (pull request 18394 says why it failed).
+struct CacheRelease {
+  std::string_view engine, name, without, since;
+  bool newest;  ///< a release that nobody tells is one of the newest
+};
+constexpr CacheRelease cache_releases[] = {
+    {"vllm", "vLLM", "0.13", "0.14", false}, {"sglang", "SGLang", "0.5.3", "0.5.5", true}};
+
+constexpr std::string_view as_checkpoint = "the checkpoint has it by default";
+
+/// An engine's own choice for some networks, whatever the checkpoint tells. nullopt: it has none.
+std::optional<CacheType> cache_of_network(const TypesOf& of) {
+  if (of.network == nullptr || of.gpu == nullptr) return std::nullopt;
+  for (const NetworkCache& row : network_caches)
+    if (row.engine == of.engine && row.has(*of.network) &&
+        (row.architecture.empty() || row.architecture == of.gpu->architecture))
+      return CacheType{std::string(row.cache), std::string(row.note)};
+  return std::nullopt;
+}
+
+/// What its release makes of a cache that the name of a checkpoint tells, where the engine is `wide` by itself. Errors:
+/// releases that differ, where it is not told which one it is.
+Expected<CacheType> cache_of_checkpoint(const Checkpoint& checkpoint, const std::string& wide, const TypesOf& of) {
+  const CacheType engines_own{wide, "the engine has it by default"};
+  if (checkpoint.cache.empty()) return engines_own;
+  const CacheType followed{checkpoint.cache, std::string(as_checkpoint)};
+  if (of.engine == "tensorrt-llm") return followed;
+  const auto row = std::ranges::find(cache_releases, std::string_view(of.engine), &CacheRelease::engine);
+  if (!checkpoint.optimized || row == std::end(cache_releases)) return engines_own;
+  const std::vector<int> release = numbers_of_release(of.release);
+  if (!release.empty() && release < numbers_of_release(row->without))
+    return CacheType{wide, fmt::format("{} before {} does not follow the checkpoint, which has {}", row->name,
+                               row->without, checkpoint.cache)};
+  if (!release.empty() && release >= numbers_of_release(row->since)) return followed;
+  if (release.empty() && row->newest)
+    return CacheType{checkpoint.cache, fmt::format("{} ({} follows it since {} or earlier, and not before {})",
+                                           as_checkpoint, row->name, row->since, row->without)};
+  return fail("--kv",
+      fmt::format("the checkpoint has its cache in {}, which {} follows since {} and not before {}: {}",
+          checkpoint.cache, row->name, row->since, row->without,
+          release.empty() ? "which release it is is not told" : "of releases between it is not known"),
+      fmt::format("--kv {} for {} and later, --kv {} before {}, or an image with the release", checkpoint.cache,
+          row->since, wide, row->without));
+}
+
+Expected<std::string> cache_of(
+    const EngineSettings& settings, const Checkpoint& checkpoint, const TypesOf& of, std::vector<std::string>& notes) {
   const std::string said = lower_case(settings.cache);
   if (!said.empty() && said != "auto") {
     const auto row = std::ranges::find(cache_names, std::string_view(said), &CacheName::name);
@@ -87,39 +167,46 @@ Expected<std::string> cache_of(const EngineSettings& settings, const Checkpoint&
           "--kv TYPE: bf16, fp8 or nvfp4");
     return std::string(row->cache);
   }
+  if (const auto own = cache_of_network(of)) {
+    notes.push_back(fmt::format("--kv {}: nothing is said, and {}", own->type, own->note));
+    return own->type;
+  }
   // vLLM follows the file whatever it is told (attention/layer.py), TensorRT-LLM file and name.
-  const bool in_file = !checkpoint.cache_how.empty(),
-             follows = engine == "tensorrt-llm" || (engine == "vllm" && in_file);
+  const bool in_file = !checkpoint.cache_how.empty(), follows = of.engine == "tensorrt-llm" || of.engine == "vllm";
   if (in_file && (checkpoint.cache.empty() || !follows))
     return fail("--kv",
         fmt::format("the checkpoint's file has its cache kept as {}, and what {} makes of that is not known",
-            checkpoint.cache_how, engine),
+            checkpoint.cache_how, of.engine),
         "--kv fp8, or --kv bf16");
-  const bool as_checkpoint = follows && !checkpoint.cache.empty();
-  const std::string type = as_checkpoint ? checkpoint.cache : is_half(settings) ? "fp16" : "bf16";
-  notes.push_back(fmt::format(
-      "--kv {}: nothing is said, and {} has it by default", type, as_checkpoint ? "the checkpoint" : "the engine"));
-  return type;
+  const std::string wide = is_half(settings) ? "fp16" : "bf16";
+  CacheType kept{in_file ? checkpoint.cache : wide, in_file ? "the checkpoint has it by default" : ""};
+  if (!in_file) {
+    TRY(kept, cache_of_checkpoint(checkpoint, wide, of));
+  }
+  notes.push_back(fmt::format("--kv {}: nothing is said, and {}", kept.type, kept.note));
+  return kept.type;
 }
 
-}  // namespace
-
 /// vllm/model_executor/models/config.py, DeepseekV32ForCausalLM; its numbers of a position are 512 and 64.
-void put_latent_layout(NumberTypes& types, const std::string& engine, const NetworkSpec& network) {
-  const bool picks = network.sparse.top_k > 0 && network.latent.kv_rank == 512 && network.latent.rope_dim == 64;
-  if (engine != "vllm" || types.cache != "fp8" || !picks) return;
+void put_latent_layout(NumberTypes& types, const TypesOf& of) {
+  if (of.engine != "vllm" || types.cache != "fp8" || of.network == nullptr) return;
+  const NetworkSpec& network = *of.network;
+  if (network.sparse.top_k == 0 || network.latent.kv_rank != 512 || network.latent.rope_dim != 64) return;
   types.cache = "fp8-ds-mla";
   types.notes.emplace_back("an fp8 cache of latents that are picked is vLLM's fp8_ds_mla");
 }
 
+}  // namespace
+
 Expected<NumberTypes> number_types_of(
-    const EngineSettings& settings, const Checkpoint& checkpoint, const std::string& engine, const NumberTypes& told) {
+    const EngineSettings& settings, const Checkpoint& checkpoint, const TypesOf& of, const NumberTypes& told) {
   NumberTypes out = told;
   if (out.weights.empty()) {
     TRY(out.weights, weights_of(settings, checkpoint));
   }
   if (out.cache.empty()) {
-    TRY(out.cache, cache_of(settings, checkpoint, engine, out.notes));
+    TRY(out.cache, cache_of(settings, checkpoint, of, out.notes));
+    put_latent_layout(out, of);
   }
   return out;
 }

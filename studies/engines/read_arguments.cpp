@@ -219,6 +219,22 @@ Expected<void> take_file(const EngineLine& line, const launch::LaunchFolders& fo
   return {};
 }
 
+/// What goes over the line and the file (components/src/dynamo/trtllm/backend_args.py: override_engine_args).
+Expected<std::vector<GivenArgument>> taken_over(SaidArguments& said) {
+  std::vector<GivenArgument> over;
+  if (said.program->over.empty()) return over;
+  const GivenArgument* found = said.find(said.program->over);
+  if (found == nullptr || !found->unset.empty() || !stripped(found->value).starts_with('{')) return over;
+  const GivenArgument given = *found;
+  TRY(over, read_config_arguments(given.value, place_of_argument(said, given)));
+  for (GivenArgument& one : over) {
+    one.spelled = given.spelled + "." + one.name;
+    one.name = argument_name(one.name), one.line = given.line, one.file = given.file;
+  }
+  std::erase_if(said.all, [&](const GivenArgument& one) { return one.name == given.name; });
+  return over;
+}
+
 void find_unknown(SaidArguments& said) {
   const launch::ArgumentTable& table = said.table();
   for (const GivenArgument& given : said.all) {
@@ -253,8 +269,10 @@ Expected<SaidArguments> said_arguments(const EngineLine& line, const launch::Lau
   said.notes = line.notes;
   TRY(WordReader(line, said).read());
   said.all.insert(said.all.end(), line.given.begin(), line.given.end());
+  TRY(auto over, taken_over(said));
   TRY(spread_json(said));
   TRY(take_file(line, folders, said));
+  said.all.insert(said.all.end(), std::make_move_iterator(over.begin()), std::make_move_iterator(over.end()));
   find_unknown(said);
   return said;
 }

@@ -48,6 +48,7 @@ Expected<LaunchFigures> figures_of(const Arguments& arguments, const AskedEngine
       (answered.figures ? answered.figures->words_per_second : answered.saturation.waiting.words_per_second) / gpus;
   if (answered.figures)
     out.first_word = answered.figures->first_word.mean, out.per_word = answered.figures->per_word.mean;
+  else out.coming = answered.rate, out.served = answered.saturation.waiting.requests_per_second;
   return out;
 }
 

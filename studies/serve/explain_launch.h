@@ -13,9 +13,11 @@ namespace stepcast::serve {
 
 /// What is held against each other.
 struct LaunchFigures {
-  double words_per_gpu = 0;      ///< a second
-  Seconds first_word, per_word;  ///< means; 0: beyond saturation, or nothing is said
-  double cache_positions = 0;    ///< of `cache_gpus`, which have a part of each sequence
+  double words_per_gpu = 0;       ///< a second
+  Seconds first_word, per_word;   ///< means; of no use beyond saturation, where waits grow without bound
+  double coming = 0, served = 0;  ///< requests a second beyond saturation; 0: all that come are served
+  [[nodiscard]] bool beyond_saturation() const { return coming > 0; }
+  double cache_positions = 0;  ///< of `cache_gpus`, which have a part of each sequence
   std::int64_t cache_gpus = 1;
   double prompt_positions = 0;  ///< of one that reads prompts for others; 0: none does
 };

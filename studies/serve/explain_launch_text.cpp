@@ -45,14 +45,32 @@ std::string change_of(double with, double without) {
   return std::abs(percent) < shown ? "+0.0 %" : fmt::format("{:+.1f} %", percent);
 }
 
+/// Beyond saturation a wait is as long as the load, and none is said.
+std::string wait_change(const LaunchFigures& with, const LaunchFigures& without, Seconds LaunchFigures::*wait) {
+  if (with.beyond_saturation() && without.beyond_saturation()) return "none (beyond saturation)";
+  if (with.beyond_saturation()) return "grows (beyond saturation)";
+  if (without.beyond_saturation()) return "bounded (beyond saturation without it)";
+  return change_of((with.*wait).value(), (without.*wait).value());
+}
+
+/// "TTFT 1 s, TPOT 2 ms"; beyond saturation there are none.
+std::string waits_text(const LaunchFigures& f) {
+  if (!f.beyond_saturation())
+    return fmt::format("TTFT {}, TPOT {}", format_seconds(f.first_word), format_seconds(f.per_word));
+  return fmt::format(
+      "beyond saturation ({:.3g} requests/s come and {:.3g} are served: waits grow without bound)", f.coming, f.served);
+}
+
 std::string effect_of(const LaunchFigures& with, const LaunchFigures& without, bool of_prompts) {
   const std::string rate = change_of(with.words_per_gpu, without.words_per_gpu),
-                    first = change_of(with.first_word.value(), without.first_word.value()),
-                    word = change_of(with.per_word.value(), without.per_word.value()),
+                    first = wait_change(with, without, &LaunchFigures::first_word),
+                    word = wait_change(with, without, &LaunchFigures::per_word),
                     cache = of_prompts ? change_of(with.prompt_positions, without.prompt_positions)
                                        : change_of(with.cache_positions, without.cache_positions);
   constexpr const char* none = "+0.0 %";
-  if (rate == none && first == none && word == none && cache == none) return "with it: changes nothing here";
+  const bool alike = with.beyond_saturation() && without.beyond_saturation();
+  if (rate == none && (alike || (first == none && word == none)) && cache == none)
+    return "with it: changes nothing here";
   return fmt::format("with it: tokens/s/GPU {}, TTFT {}, TPOT {}, cache {}", rate, first, word, cache);
 }
 
@@ -101,7 +119,10 @@ constexpr const char* part_names[] = {"engine", "prefill", "load"};  ///< by Arg
 void write_figures(JsonWriter& json, const char* key, const LaunchFigures& figures) {
   json.open(key);
   json.field("tokens_per_s_per_gpu", figures.words_per_gpu);
-  json.base_fields("ttft_s", figures.first_word, "tpot_s", figures.per_word);
+  if (figures.beyond_saturation())
+    json.open("beyond_saturation"), json.fields("requests_per_s", figures.coming, "served_per_s", figures.served),
+        json.close();
+  else json.base_fields("ttft_s", figures.first_word, "tpot_s", figures.per_word);
   json.field("cache_positions", figures.cache_positions);
   if (figures.prompt_positions > 0) json.field("prefill_cache_positions", figures.prompt_positions);
   json.close();
@@ -122,9 +143,8 @@ std::string explained_launch_text(const ExplainedEngineLaunch& explained, const 
   if (!explained.refused.empty())
     text += print::paragraph(explained.refused, paint.bad("not followed") + ": ", "  ", text_columns);
   if (const auto& f = explained.figures)
-    text += fmt::format("forecast: {} tokens/s/GPU, TTFT {}, TPOT {}, {} positions of cache on {}\n",
-        print::grouped_digits(f->words_per_gpu), format_seconds(f->first_word), format_seconds(f->per_word),
-        print::grouped_digits(f->cache_positions),
+    text += fmt::format("forecast: {} tokens/s/GPU, {}, {} positions of cache on {}\n",
+        print::grouped_digits(f->words_per_gpu), waits_text(*f), print::grouped_digits(f->cache_positions),
         f->cache_gpus > 1 ? fmt::format("{} GPUs together", f->cache_gpus) : "a GPU");
   if (explained.prompts.empty()) {
     text += arguments_text(explained, {}, paint);

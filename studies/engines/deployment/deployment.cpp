@@ -55,6 +55,17 @@ void put_in(std::string& text, const Variables& environment) {
     }
 }
 
+/// $(NAME) that nothing set, which Kubernetes hands on as it is; "$$(NAME)" is meant so.
+void note_open(ShellWord& word) {
+  for (std::size_t at = word.text.find("$("); at != std::string::npos; at = word.text.find("$(", at + 2)) {
+    const std::size_t end = word.text.find(')', at);
+    if (end == std::string::npos) return;
+    const std::string name = word.text.substr(at + 2, end - at - 2);
+    const bool is_name = !name.empty() && std::ranges::all_of(name, is_shell_name);
+    if (is_name && (at == 0 || word.text[at - 1] != '$')) word.unset.push_back(name);
+  }
+}
+
 class ContainerReader {
  public:
   ContainerReader(const std::string& where, const Variables& defined) : where_(where), defined_(defined) {}
@@ -214,6 +225,7 @@ class ContainerReader {
     }
     const bool one_text = words.size() == 1 && words[0].text.find(' ') != std::string::npos;
     if (one_text) return script(with_image(words[0].text, image), words[0].line, environment, around);
+    if (manifest_) std::ranges::for_each(words, note_open);
     EngineLine line = line_of_words(words, where_);
     if (line.program == nullptr && image != nullptr && command == nullptr)
       if (const EngineProgram* program = program_of_image(image->text)) line.program = program, line.words = words;

@@ -82,7 +82,7 @@ const std::vector<ValuesForm>& value_forms() {
               {"rolloutStrategy"}},
           "template/containers", "model/uri"},
       {"predictor/model/storageUri", "", "", predictor_rows(), "predictor/model", "predictor/model/modelFormat/name",
-          "huggingface"},
+          "huggingface", "huggingfaceserver", "predictor/model/args"},
       {"predictor/model/storageUri", "", "", predictor_rows({stands_elsewhere}), "predictor/model",
           "predictor/model/modelFormat/name", "vllm"},
       {"url", "", ".",

@@ -42,6 +42,8 @@ struct ValuesForm {
   std::vector<ValueRow> rows;
   std::string_view container = "";           ///< that runs the engine: its path, or that of a list with one called main
   std::string_view needs = "", needed = "";  ///< a path and the value that it has in such a part; "": any
+  std::string_view program = "vllm serve";   ///< that it starts
+  std::string_view may_name = "";            ///< words that may name the model in place of `mark`; "": none do
 };
 
 const std::vector<ValuesForm>& value_forms();

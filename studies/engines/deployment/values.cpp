@@ -54,9 +54,11 @@ class ValueReader {
     const YamlNode *mark = at(part_, form_.mark), *other = form_.other.empty() ? nullptr : at(part_, form_.other);
     const bool named = other != nullptr && other->kind == Kind::scalar && !other->text.empty();
     const YamlNode* model = named && (mark == nullptr || other->text.find('/') != std::string::npos) ? other : mark;
-    if (model == nullptr || model->kind != Kind::scalar || model->text.empty() || !needed()) return std::nullopt;
-    for (const char* word : {"vllm", "serve"}) add(word, *model);
-    add(model_of(model->text), *model);
+    const YamlNode* words = form_.may_name.empty() ? nullptr : at(part_, form_.may_name);
+    const bool told = model != nullptr && model->kind == Kind::scalar && !model->text.empty();
+    if ((!told && words == nullptr) || !needed()) return std::nullopt;
+    if (!told) model = words;
+    begin(*model, told);
     for (const ValueRow& row : form_.rows) take_row(row, *model);
     take_container();
     look_for_unknown();
@@ -77,6 +79,18 @@ class ValueReader {
     if (form_.needs.empty()) return true;
     const YamlNode* value = at(part_, form_.needs);
     return value != nullptr && (form_.needed.empty() || lower_case(value->text) == form_.needed);
+  }
+
+  /// The program and its model, which its own words may name.
+  void begin(const YamlNode& model, bool told) {
+    std::string_view rest = form_.program;
+    while (!rest.empty()) {
+      const std::size_t blank = std::min(rest.find(' '), rest.size());
+      add(std::string(rest.substr(0, blank)), model);
+      rest.remove_prefix(std::min(blank + 1, rest.size()));
+    }
+    if (told && !form_.may_name.empty()) add("--model=" + model_of(model.text), model);
+    else if (told) add(model_of(model.text), model);
   }
 
   void add(std::string text, const YamlNode& from) {

@@ -30,6 +30,7 @@ struct EnginePool {
   std::int64_t copies = 1;
   std::string open_copies;          ///< why it is not known how many there are; "": it is
   std::string release;              ///< of the engine, as its image tells it; "": not told
+  std::string precision;            ///< of the checkpoint's weights, as its file has it: "mxfp4"; "": not told
   std::string gpu_kind;             ///< "nvidia-l4" where a deployment asks for nodes with such GPUs
   std::int64_t gpus = 0;            ///< of the one machine that its file asks for; 0: not told
   bool holds_all = false;           ///< they are those of all its ranks, on any number of machines

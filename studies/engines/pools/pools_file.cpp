@@ -37,7 +37,9 @@ struct PoolsForm {
   std::span<const RouterKey> router;                  ///< not empty: all other keys outside the sections hold for both
   std::string_view whole = "", whole_copies = "";     ///< of engines that do both; "": there are none
   std::array<std::string_view, 3> environments = {};  ///< sections with variables, by PoolRole; "": there are none
-  bool options = false;  ///< keys become options: false writes none, and "no-NAME: true" says no
+  bool options = false;             ///< keys become options: false writes none, and "no-NAME: true" says no
+  std::string_view precision = "";  ///< a key that tells the type of the checkpoint's weights; "": there is none
+  bool drops_model = false;         ///< what a section says of the model never counts
 };
 constexpr std::array<std::string_view, 3> srt_environments = {
     "backend.aggregated_environment.", "backend.prefill_environment.", "backend.decode_environment."};
@@ -52,6 +54,8 @@ constexpr std::array<WorkerGpus, 3> srt_gpus = {
         {"resources.gpus_per_decode", "resources.decode_nodes", "resources.decode_workers"}}};
 constexpr std::string_view prefill_workers = "resources.prefill_workers", decode_workers = "resources.decode_workers",
                            agg_workers = "resources.agg_workers", gpu_type = "resources.gpu_type";
+constexpr std::string_view srt_precision = "model.precision";
+/// srt-slurm starts Dynamo's workers (src/srtctl/backends/vllm.py and sglang.py), which take the engine's options too.
 constexpr PoolsForm forms[] = {
     {"trtllm-serve", "context_servers.", "generation_servers.", "context_servers.num_instances",
         "generation_servers.num_instances", 1, "model", "model", router_keys},
@@ -59,13 +63,18 @@ constexpr PoolsForm forms[] = {
     {"trtllm-serve", "worker_config.ctx.", "worker_config.gen.", "hardware.num_ctx_servers", "hardware.num_gen_servers",
         {}, "environment.model_path", "model", {}},
     // NVIDIA/srt-slurm: docs, "Configuration Reference"
-    {"sglang.launch_server", "backend.sglang_config.prefill.", "backend.sglang_config.decode.", prefill_workers,
+    {"dynamo.sglang", "backend.sglang_config.prefill.", "backend.sglang_config.decode.", prefill_workers,
         decode_workers, {}, "model.path", "model_path", {}, "backend.sglang_config.aggregated.", agg_workers,
-        srt_environments, true},
+        srt_environments, true, srt_precision, true},
     {"trtllm-serve", "backend.trtllm_config.prefill.", "backend.trtllm_config.decode.", prefill_workers, decode_workers,
-        {}, "model.path", "model", {}, "backend.trtllm_config.aggregated.", agg_workers, srt_environments},
-    {"vllm serve", "backend.vllm_config.prefill.", "backend.vllm_config.decode.", prefill_workers, decode_workers, {},
-        "model.path", "model", {}, "backend.vllm_config.aggregated.", agg_workers, srt_environments, true}};
+        {}, "model.path", "model", {}, "backend.trtllm_config.aggregated.", agg_workers, srt_environments, false,
+        srt_precision},
+    {"dynamo.vllm", "backend.vllm_config.prefill.", "backend.vllm_config.decode.", prefill_workers, decode_workers, {},
+        "model.path", "model", {}, "backend.vllm_config.aggregated.", agg_workers, srt_environments, true,
+        srt_precision}};
+
+/// Where srt-slurm shows a container the folder of model.path (src/srtctl/core/runtime.py): it tells no other model.
+bool is_mounted_model(std::string_view path) { return path == "/model" || path == "/model/"; }
 
 bool has_section(const std::vector<GivenArgument>& all, std::string_view section) {
   return std::ranges::any_of(all, [&](const GivenArgument& one) { return one.name.starts_with(section); });
@@ -138,6 +147,8 @@ class PoolsReader {
       if (!variables.empty() && one.name.starts_with(variables))
         line.environment[one.name.substr(variables.size())] = one.value;
     }
+    if (const GivenArgument* precision = form_.precision.empty() ? nullptr : find(all_, form_.precision))
+      line.precision = lower_case(precision->value);
     if (const GivenArgument* kind = find(all_, gpu_type)) {  // srt-slurm alone has it
       line.gpu_kind = kind->value;
       line.gpus = gpus_of(srt_gpus[static_cast<std::size_t>(role)]);
@@ -181,6 +192,11 @@ class PoolsReader {
             fmt::format("{}:{} {} {:.40} is not followed", where_, one.line, one.name, one.value));
       return;
     }
+    if (inside && argument_name(given.name) == form_.model_argument && !form_.precision.empty() &&
+        (form_.drops_model || is_mounted_model(given.value)))
+      return;
+    // src/srtctl/core/runtime.py: a name on the hub
+    if (one.name == form_.model && !form_.precision.empty() && given.value.starts_with("hf:")) given.value.erase(0, 3);
     if (!inside) check_top(one, section, line);
     given.name = argument_name(given.name);
     if (!form_.options || as_option(given)) line.given.push_back(std::move(given));

@@ -204,7 +204,7 @@ TEST(EngineLaunch, FilesHaveOtherNamesOfOlderReleasesAndNoKeys) {
   EXPECT_EQ(old.asked.row.most_captured, 96);
   EXPECT_EQ(old.asked.row.cache_share, 0.8);
   EXPECT_EQ(old.asked.flags.at("--concurrency"), "8");
-  const auto no = read("cat > c.yaml <<EOF\nno-enable-chunked-prefill: true\nmax-num-seqs: 7\nEOF\n"
+  const auto no = read("cat > c.yaml <<EOF\nno-enable-chunked-prefill: true\nmax-num-seqs: 7\nmax-model-len: 4k\nEOF\n"
                        "vllm serve Qwen/Qwen3-8B --config c.yaml --max-num-seqs 9");
   ASSERT_EQ(no.error, "");
   EXPECT_TRUE(no.asked.row.whole_prompts);
@@ -269,11 +269,20 @@ TEST(EngineLaunch, WhatHangsOnNothingIsAskedFor) {
   const auto got = read(text, {}, "", false, {{"TP", "4"}, {"EXTRA", ""}});
   ASSERT_EQ(got.error, "");
   EXPECT_EQ(got.asked.flags.at("--tp"), "4");
+  // words of lists are set and not read
+  EXPECT_THAT(read("declare -A SIZES=([a]=2)\nvllm serve Qwen/Qwen3-8B -tp ${SIZES[$KEY]}\n").error,
+      testing::AllOf(HasSubstr("SIZES["), HasSubstr("which is not read"), testing::Not(HasSubstr("nothing sets"))));
   // a branch that nobody can decide, and that decides something
   const std::string branch = "if [ \"$LONG\" = 1 ]; then A=\"--max-model-len 99\"; else A=\"\"; fi\n"
                              "vllm serve Qwen/Qwen3-8B $A";
   EXPECT_THAT(read(branch).error, HasSubstr("hang on $LONG in line 1"));
   EXPECT_EQ(read(branch, {}, "", false, {{"LONG", ""}}).error, "");
+  // a condition beside it that decides nothing is not asked for
+  const std::string beside =
+      "while IFS== read -r name _; do case \"$name\" in PMI*) unset \"$name\";; esac; done < <(env)\n";
+  EXPECT_THAT(read(beside + branch).error,
+      testing::AllOf(HasSubstr("hang on $LONG in line 2"), testing::Not(HasSubstr("$name"))));
+  EXPECT_EQ(read(beside + branch, {}, "", false, {{"LONG", ""}}).error, "");
 }
 
 TEST(EngineLaunch, SeveralThatDifferAreListed) {

@@ -98,6 +98,34 @@ TEST(SlurmRecipes, AreOfOtherEngines) {
                                     Pair("--dp-attention", "8"), Pair("--ep", "8")}));
 }
 
+/// srtctl shows containers the folder of model.path as /model, and never takes SGLang's own key for it; of precisions
+/// mxfp4 is one type. Workers are Dynamo's.
+TEST(SlurmRecipes, TellTheirModelOnce) {
+  const auto recipe = [](const std::string& path, const std::string& precision, const std::string& config,
+                          const std::string& keys) {
+    return read("model: {path: " + path + ", precision: " + precision + "}\nresources: {agg_workers: 1}\nbackend:\n  " +
+                    config + ":\n    aggregated: {" + keys + "}\n",
+        {{"--machine", "gb300-nvl72"}});
+  };
+  const std::string sglang = "tensor-parallel-size: 4, model-path: ";
+  for (const char* own : {"/model/", "/model", "Qwen/Qwen3-8B"}) {
+    const auto got = recipe("deepseek-v4-pro", "mxfp4", "sglang_config", sglang + own);
+    ASSERT_EQ(got.error, "") << own;
+    EXPECT_EQ(got.asked.network, "deepseek-v4-pro") << own;
+    EXPECT_THAT(got.asked.flags, IsSupersetOf({Pair("--weights", "mxfp4"), Pair("--kv", "fp8")})) << own;
+  }
+  EXPECT_THAT(recipe("deepseek-v4-pro", "fp4", "sglang_config", sglang + "/model/").error,
+      HasSubstr("the number type of the weights is not told"));
+  EXPECT_EQ(recipe("hf:Qwen/Qwen3-8B", "bf16", "sglang_config", "tensor-parallel-size: 2").asked.network, "qwen3-8b");
+  EXPECT_EQ(recipe("Qwen/Qwen3-8B", "bf16", "vllm_config",
+                "tensor-parallel-size: 2, dyn-tool-call-parser: hermes, dyn-reasoning-parser: qwen3, "
+                "dyn-default-thinking-mode: enabled")
+                .error,
+      "");
+  EXPECT_THAT(
+      recipe("Qwen/Qwen3-8B", "bf16", "vllm_config", "wibble: 2").error, HasSubstr("not known of Dynamo's vLLM"));
+}
+
 /// Variables of each pool count as those of a command do.
 TEST(SlurmRecipes, HaveVariablesOfEachPool) {
   const auto exchange = [](const std::string& variables) {

@@ -20,18 +20,19 @@ using testing_program::run_line;
 
 const std::string load = " --input 512 --output 64 --concurrency 8 ";
 
-json served_launch(const std::string& line) {
-  const auto ran = run_line("serve --json " + line);
-  EXPECT_EQ(ran.code, 0) << line << ": " << ran.err;
-  return json::parse(ran.out, nullptr, false);
-}
-
+/// Without the ends of lines, which may fall anywhere.
 /// Words that a table wraps stand behind each other.
 std::string in_one_line(const std::string& text) {
   std::istringstream words(text);
   std::string out;
   for (std::string word; words >> word;) out += word + " ";
   return out;
+}
+
+json served_launch(const std::string& line) {
+  const auto ran = run_line("serve --json " + line);
+  EXPECT_EQ(ran.code, 0) << line << ": " << ran.err;
+  return json::parse(ran.out, nullptr, false);
 }
 
 TEST(ServeLaunch, IsTheSameAsItsFlags) {
@@ -77,6 +78,7 @@ TEST(ServeLaunch, CopiesOfExpertsAreInTheMemoryAlone) {
         << copies;
   }
   EXPECT_THAT(in_one_line(run_line("explain " + launch).out), Not(HasSubstr(words)));
+  EXPECT_THAT(run_line("infer --context 1000 " + launch).out, Not(HasSubstr("has no experts")));
   const std::string changes = "not forecast: --num-redundant-experts", none = "infer --context 1000 " + launch;
   EXPECT_THAT(run_line(none + "--num-redundant-experts 32").out, HasSubstr(changes));
   EXPECT_THAT(run_line(none + "--num-redundant-experts 0").out, Not(HasSubstr(changes)));
@@ -166,6 +168,26 @@ TEST(ExplainLaunch, EachArgumentHasItsPlaceAndItsPrice) {
   EXPECT_EQ(run_line("explain tensor parallelism --concurrency 4").code, 2);
 }
 
+/// Waits grow with the load there, and no latency is said: in text, in JSON and of what each argument changes.
+TEST(ExplainLaunch, BeyondSaturationNoLatencyIsSaid) {
+  std::ofstream(own_path("beyond.sh"))
+      << "vllm serve Qwen/Qwen3-32B -tp 2 --max-num-seqs 64 &\n"
+         "vllm bench serve --model Qwen/Qwen3-32B --dataset-name random --random-input-len 1024 "
+         "--random-output-len 512 --request-rate 8 --num-prompts 1000\n";
+  const std::string launch = " --launch " + own_path("beyond.sh");
+  const std::string text = run_line("explain" + launch).out;
+  EXPECT_THAT(text, testing::AllOf(HasSubstr("beyond saturation (8 requests/s come and "),
+                        HasSubstr("waits grow without bound"), Not(HasSubstr("TTFT 0")), Not(HasSubstr("TPOT 0"))));
+  const json got = json::parse(run_line("explain --json" + launch).out);
+  EXPECT_FALSE(got["forecast"].contains("ttft_s"));
+  EXPECT_FALSE(got["forecast"].contains("tpot_s"));
+  EXPECT_EQ(got["forecast"]["beyond_saturation"]["requests_per_s"], 8.0);
+  EXPECT_LT(got["forecast"]["beyond_saturation"]["served_per_s"].get<double>(), 8.0);
+  const json below = json::parse(run_line("explain --json --rate 1" + launch).out);
+  EXPECT_GT(below["forecast"]["ttft_s"].get<double>(), 0);
+  EXPECT_FALSE(below["forecast"].contains("beyond_saturation"));
+}
+
 /// Two engines of one GPU read prompts and one of two says their tokens: each argument counts in its own pool.
 TEST(ExplainLaunch, PoolsAreExplainedOneByOne) {
   const std::string path = own_path("pools.sh");
@@ -242,12 +264,24 @@ TEST(EmitEngine, WhatIsWrittenIsReadBack) {
 }
 
 /// A flag that the launch would lose, or a server that cannot run, is no launch.
+/// Checkpoints and networks whose cache engines keep narrow by themselves are told the wide one.
+TEST(EmitEngine, WideCachesAreWrittenWhereOthersAreUsual) {
+  const auto emitted = [](const std::string& line) { return run_line("serve " + line).out; };
+  const std::string narrow = "qwen3-32b --tp 2 --weights nvfp4 --machine dgx-b200" + load;
+  EXPECT_THAT(emitted(narrow + "--emit vllm"), HasSubstr("--kv-cache-dtype bfloat16"));
+  EXPECT_THAT(emitted(narrow + "--kv fp8 --emit vllm"), HasSubstr("--kv-cache-dtype fp8"));
+  EXPECT_THAT(emitted("deepseek-v3.2 --tp 8 --weights fp8-block --machine dgx-b200" + load + "--emit sglang"),
+      HasSubstr("--kv-cache-dtype bfloat16"));
+  EXPECT_THAT(emitted("qwen3-8b" + load + "--emit vllm"), Not(HasSubstr("--kv-cache-dtype")));
+}
+
 TEST(EmitEngine, WhatItCannotWriteIsRefused) {
   const auto refused = [](const std::string& line, const char* why) {
     const auto ran = run_line("serve " + line);
     EXPECT_NE(ran.code, 0) << line;
     EXPECT_THAT(ran.err, HasSubstr(why)) << line;
   };
+  refused("qwen3-32b --tp 2 --weights nvfp4 --machine dgx-b200" + load + "--emit trtllm", "as the checkpoint tells it");
   const std::string plain = "qwen3-8b" + load + "--emit vllm ";
   refused(plain + "--prefill-gpus 1", "is not written by --emit");
   refused(plain + "--weights fp8 --products bf16", "--products");
