@@ -132,6 +132,7 @@ class Resolver {
     TRY(check_images(scenario_.network.row, plan.sequence));
     if (!told.precision) assume(FieldId::precision, to_text(usual_precision()), "what the GPU has");
     plan.precision = told.precision.value_or(usual_precision());
+    plan.fp8_any_layout = scenario_.machine.row.gpu.fp8_any_layout;
     scenario_.causal_attention = told.causal_attention && scenario_.network.row.causal;
     scenario_.pipeline = {
         told.seq_splits, told.memory_cap, request_.where(FieldId::seq_splits), request_.where(FieldId::memory_cap)};
