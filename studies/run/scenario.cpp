@@ -42,7 +42,10 @@ class Resolver {
     TRY(noun(scenario_.machine, request_.machine, FieldId::machine, default_machine, choose_machine));
     TRY(software());
     take_ways();
-    return profile();
+    TRY(profile());
+    for (std::string& words : unpriced_words(scenario_.machine.row, scenario_.profile.row))
+      scenario_.warnings.push_back(std::move(words));
+    return {};
   }
 
   template <typename Row, typename Choose>

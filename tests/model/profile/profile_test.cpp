@@ -1,6 +1,8 @@
 // Profiles as files, and the profiles of GPUs that nobody timed.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "model/catalog.h"
 #include "model/base/embedded.h"
 #include "model/profile/collective_law.h"
