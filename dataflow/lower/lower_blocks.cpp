@@ -21,9 +21,10 @@ double narrow_bytes(Precision precision) {
   }
 }
 
-/// A weight is cast as is and transposed. mxfp8 and nvfp4 scale along what is contracted, so that the two differ; fp8 of
-/// a scale per tensor needs the second only where products take one layout alone (TransformerEngine 2.x,
-/// pytorch/csrc/quantizer.cpp: Float8Quantizer and Float8CurrentScalingQuantizer ask nvte_is_non_tn_fp8_gemm_supported).
+/// A weight is cast as is and transposed. mxfp8 and nvfp4 scale along what is contracted, so that the two differ; fp8
+/// of a scale per tensor needs the second only where products take one layout alone (TransformerEngine 2.x,
+/// pytorch/csrc/quantizer.cpp: Float8Quantizer and Float8CurrentScalingQuantizer ask
+/// nvte_is_non_tn_fp8_gemm_supported).
 double narrow_copies(const Plan& plan) { return plan.precision == Precision::fp8 && plan.fp8_any_layout ? 1 : 2; }
 
 }  // namespace

@@ -137,8 +137,7 @@ Expected<void> check_room(const Serving& serving, const Asked& asked, const Capa
   if (room.sequences == 0)
     return fail(asked.context > 0 ? "--context" : "--prompt",
         fmt::format("one sequence of {} positions needs {} of cache, and a GPU has {}", held,
-            format_bytes(Bytes(room.bytes_per_position * static_cast<double>(held))),
-            format_bytes(Bytes(room.cache))),
+            format_bytes(Bytes(room.bytes_per_position * static_cast<double>(held))), format_bytes(Bytes(room.cache))),
         fmt::format("at most {} positions, or a narrower --kv", room.positions));
   if ((asked.phase == "decode" || asked.phase == "mixed") && asked.batch > room.sequences)
     return fail("--batch",

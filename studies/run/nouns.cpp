@@ -271,8 +271,8 @@ std::string inside_start(const Machine& machine, const Profile& profile) {
   const CollectiveCurve* curve =
       find_curve(profile, CollectiveKind::all_reduce, node.fabric, static_cast<int>(node.gpus));
   if (curve == nullptr) return "NCCL's tuning model speaks";
-  return fmt::format("the profile's curves speak, {} in an all_reduce over {}",
-      format_seconds(curve->latency), curve->ranks);
+  return fmt::format(
+      "the profile's curves speak, {} in an all_reduce over {}", format_seconds(curve->latency), curve->ranks);
 }
 
 std::string outside_start(const Level& level, const Profile& profile) {

@@ -254,12 +254,10 @@ const LeverRow delay_levers[] = {
         },
         "no collective runs beside a kernel", true}};
 
-const LeverRow inside_latency = {"latency", "latency inside, of collectives", "_s", false, start_inside,
-    lever_seconds, scale_inside_latency,
-    "no collective is priced by a curve with a latency"};
-const LeverRow network_latency = {"network-latency", "latency across nodes, of collectives", "_s", false,
-    start_across, lever_seconds, scale_network_latency,
-    "nothing crosses nodes, or what does is hidden"};
+const LeverRow inside_latency = {"latency", "latency inside, of collectives", "_s", false, start_inside, lever_seconds,
+    scale_inside_latency, "no collective is priced by a curve with a latency"};
+const LeverRow network_latency = {"network-latency", "latency across nodes, of collectives", "_s", false, start_across,
+    lever_seconds, scale_network_latency, "nothing crosses nodes, or what does is hidden"};
 
 std::string idle_text(const LeverRow& row, const Scenario& scenario) {
   return row.amount(scenario) == 0 ? "it is 0 here" : row.idle;

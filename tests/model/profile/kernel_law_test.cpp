@@ -55,7 +55,7 @@ RooflineLaw bump_law() {
   Correction& c = law.refinement.correction;
   c.depth = 2;
   c.feature = {0, 0};
-  c.threshold = {8, 9};                                         // 256 and 512 rows
+  c.threshold = {8, 9};                                    // 256 and 512 rows
   c.value = {0, static_cast<float>(std::log(2.0)), 0, 0};  // above the first alone
   return law;
 }

@@ -185,7 +185,8 @@ TEST(Serve, ARateAboveSaturationNeverPassesAsSteady) {
   const double most = served("--input 512 --output 64 --rate 4 --requests 200")["saturation"]["requests_per_s"];
   for (const double share : {1.001, 1.02, 1.04}) {
     const std::string rate = fmt::format("{:.4f}", share * most);
-    const auto ran = run_line("serve llama3-8b --machine dgx-h100 --input 512 --output 64 --requests 300 --rate " + rate);
+    const auto ran =
+        run_line("serve llama3-8b --machine dgx-h100 --input 512 --output 64 --requests 300 --rate " + rate);
     EXPECT_THAT(ran.out, HasSubstr("above saturation and does not last")) << share;
   }
   const auto below = run_line(fmt::format(
