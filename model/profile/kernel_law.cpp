@@ -188,10 +188,10 @@ KernelTime gemm_time(const RooflineLaw& law, const GpuUnits& units, const GemmQu
   return gemm_time(law, units, gemm, bytes_of(gemm));
 }
 
-// 384 rows of zeros and numbers are 512 rows: no kernel has to take longer than one of more rows. Where a table says
-// so by more than tiles explain (DeepGEMM on H100 and H200: 3 % of the shapes take 1.25 to 3 times as long as the same
-// weights with more rows), held-out forecasts are better with this bound than without: 8.2 for 8.5 % on H100, 10.6 for
-// 11.1 % on H200, mean error over five random folds of all shapes.
+// 384 rows of zeros and numbers are 512 rows: no kernel has to take longer than one of more rows. DeepGEMM's tables on
+// H100 and H200 say otherwise by more than tiles explain: 3 % of the shapes take 1.25 to 3 times as long as the same
+// weights with more rows. The mean held-out error on H100 is 8.2 for 8.5 % without the bound in folds of single rows,
+// and 8.2 for 8.0 % in folds of weights: some of these shapes are slow again and again.
 KernelTime gemm_time(const RooflineLaw& law, const GpuUnits& units, const GemmQuery& gemm, Bytes moved) {
   KernelTime out = product_corrected(law, units, gemm, moved);
   if (!law.refinement.bounded_by_padding) return out;
