@@ -25,6 +25,7 @@ struct Plan {
   std::int64_t global_batch = 1;  ///< sequences per step
   std::int64_t sequence = 0;      ///< 0 = the network's own
   Precision precision = Precision::bf16;
+  bool fp8_any_layout = false;    ///< of the GPU (Gpu::fp8_any_layout): fp8 weights have no transposed copy
   std::optional<CacheUse> cache;  ///< an iteration; without, a step
   std::int64_t lora_rank = 0;     ///< > 0: train low-rank adapters on the frozen network (arXiv 2106.09685)
   AdaptedProjections adapted;     ///< beside which projections those are

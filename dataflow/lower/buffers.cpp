@@ -114,12 +114,11 @@ void add_stand_ins(const FuseContext& c, ProgramBlock& out) {
   }
 }
 
-/// Under a narrow plan every projection keeps its weight cast, as is and transposed, from one optimizer step to the
-/// next (TransformerEngine: weight workspaces filled on the first micro-batch). Gathered weights are cast anew and keep
-/// none.
+/// Under a narrow plan every projection keeps its weight cast, and transposed where that is another copy, from one
+/// optimizer step to the next (TransformerEngine: weight workspaces filled on the first micro-batch). Gathered weights
+/// are cast anew and keep none.
 void add_narrow_weights(const FuseContext& c, ProgramBlock& out) {
   if (c.narrow_bytes == 0) return;
-  constexpr double copies = 2;
   for (std::size_t o = 0; o < c.block.operators.size(); ++o) {
     const Operator& op = c.block.operators[o];
     if (!is_cast(op)) continue;
@@ -129,7 +128,7 @@ void add_narrow_weights(const FuseContext& c, ProgramBlock& out) {
         Buffer buffer;
         buffer.label = c.label([&] { return c.network.tensors[input.tensor].name + " cast"; });
         buffer.kind = BufferKind::weight;
-        buffer.bytes = Bytes(copies * chain.home_elements * c.narrow_bytes);
+        buffer.bytes = Bytes(c.narrow_copies * chain.home_elements * c.narrow_bytes);
         out.buffers.push_back(std::move(buffer));
       }
   }

@@ -21,12 +21,18 @@ double narrow_bytes(Precision precision) {
   }
 }
 
+/// A weight is cast as is and transposed. mxfp8 and nvfp4 scale along what is contracted, so that the two differ; fp8
+/// of a scale per tensor needs the second only where products take one layout alone (TransformerEngine 2.x,
+/// pytorch/csrc/quantizer.cpp: Float8Quantizer and Float8CurrentScalingQuantizer ask
+/// nvte_is_non_tn_fp8_gemm_supported).
+double narrow_copies(const Plan& plan) { return plan.precision == Precision::fp8 && plan.fp8_any_layout ? 1 : 2; }
+
 }  // namespace
 
 ProgramBlock Lowering::lowered(std::size_t b, const PlacedBlock& placed, const std::vector<char>& counted) {
   return fuse({*network_, network_->blocks[b], placed, placed_->splits[b], placed_->mesh, stack_, parsed_->statements,
-      out_.groups, explain_, counted, blocks_reading_, spec_.experts, narrow_bytes(plan_.precision), step_alone_,
-      kernels_alone_, !step_alone_ && !passes_alone_});
+      out_.groups, explain_, counted, blocks_reading_, spec_.experts, narrow_bytes(plan_.precision),
+      narrow_copies(plan_), step_alone_, kernels_alone_, !step_alone_ && !passes_alone_});
 }
 
 void Lowering::count_readers() {

@@ -65,6 +65,7 @@ constexpr auto gpu_members = [](auto& file, auto& gpu) {
   file.read("l2", gpu.l2);
   file.optional("scale_up_bandwidth", gpu.scale_up_bandwidth, Zero::allowed);
   file.rare("power_w", gpu.power_w, NumberRange{1, 100'000});
+  file.rare("fp8_any_layout", gpu.fp8_any_layout);
   file.reading(check_gpu_words, gpu);
   file.reading(check_gpu_sizes, gpu);
   file.rare("unverified", gpu.unverified);

@@ -27,6 +27,7 @@ struct Gpu {
   Bytes l2;
   BytesPerSecond scale_up_bandwidth;  ///< NVLink or equivalent per GPU and direction; 0 = none
   double power_w = 0;
+  bool fp8_any_layout = false;          ///< fp8 products read operands transposed or not; without, both copies are kept
   std::vector<std::string> unverified;  ///< fields nobody could check against the vendor
 };
 

@@ -49,6 +49,9 @@ struct Refinement {
   Spread spread;          ///< of measured over corrected time; the law's own is that of the law alone
   Correction width;       ///< log of the interval's width over `spread`: some regimes repeat better
   HeldOut held_out;
+  /// Of products: what was timed contradicts itself, fewer rows took longer than more. The correction then is bounded
+  /// by those of more rows, to which any kernel could be padded.
+  bool bounded_by_padding = false;
   std::string software;  ///< whose kernels: "trtllm 1.3.0rc20"; "" = several, or not known
 };
 

@@ -44,6 +44,7 @@ Json with_corrections(Json row, const Refinement& refinement, std::span<const ch
   if (refinement.held_out.samples > 0) row["held_out"] = to_json(refinement.held_out);
   if (!refinement.correction.empty() || !refinement.width.empty())
     row["corrected_spread"] = {rounded(refinement.spread.p10), rounded(refinement.spread.p90)};
+  if (refinement.bounded_by_padding) row["bounded_by_padding"] = true;
   if (!refinement.correction.empty()) row["correction"] = Json::parse(write_correction(refinement.correction, names));
   if (!refinement.width.empty()) row["width"] = Json::parse(write_correction(refinement.width, names));
   return row;

@@ -31,7 +31,8 @@ constexpr std::array ops{
     MemoryOp{"embedding-backward", "embedding", 3, 2, ""},
     MemoryOp{"cross-entropy", "loss", 1, 1, "cross_entropy loss"},
     MemoryOp{"quantize", "quantize", 1, 0.5, "quantise cast"},
-    MemoryOp{"adam", "optimizer", 4, 3.5, "optimizer adamw"},
+    // Gradient, master copy and both moments are fp32, and the weight that it writes is half of that: 30 bytes.
+    MemoryOp{"adam", "optimizer", 4, 3.5, "optimizer adamw", 4},
 };
 
 bool names_hold(std::string_view names, std::string_view name) {

@@ -73,6 +73,7 @@ struct MemoryOp {
   std::string_view id, group;    ///< group: "elementwise", "norm", "softmax", "activation", "optimizer", ...
   double reads = 1, writes = 1;  ///< of elements, per element of the result
   std::string_view names;        ///< what other programs call it, separated by blanks
+  double own_bytes = 0;          ///< per element, whatever the type of a step; 0: those of the type that is asked for
 };
 std::span<const MemoryOp> memory_ops();
 /// By id or one of the names; null when there is none.

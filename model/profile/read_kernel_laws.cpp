@@ -52,6 +52,8 @@ void read_refinement(JsonObject& object, Refinement& refinement, Spread of_law, 
     refinement.correction = read_correction(*correction, names);
   refinement.spread = of_law;
   if (object.has("corrected_spread")) refinement.spread = read_spread(object, "corrected_spread");
+  if (names.data() == gemm_feature_names.data())  // rows are a product's alone
+    object.optional("bounded_by_padding", refinement.bounded_by_padding);
   if (auto width = object.optional_object("width")) refinement.width = read_correction(*width, names);
   const bool corrects = !refinement.correction.empty();
   if (corrects && refinement.use == CorrectionUse::none) refinement.use = CorrectionUse::kernels;

@@ -194,6 +194,11 @@ Expected<Asked> make_memory(const FieldValues& values, const std::string& id) {
   TRY(take_counts(values, {{"rows", &query.rows}, {"columns", &query.columns}}));
   TRY(const auto precision, precision_of(values));
   query.element_bytes = operand_bytes(precision);
+  if (query.op->own_bytes > 0 && query.element_bytes != query.op->own_bytes)
+    return fail(values.find("dtype")->second.where,
+        fmt::format("{} works on elements of {:g} bytes, and {} has {:g}", id, query.op->own_bytes, to_text(precision),
+            query.element_bytes),
+        "--dtype fp32, or leave it out: what it reads and writes in bf16 is counted");
   return query;
 }
 

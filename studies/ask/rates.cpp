@@ -75,6 +75,8 @@ Expected<Profile> profile_for(
 
 Expected<RateQuestion> question(
     const QueryKind& kind, const std::string& id, FieldValues values, const std::string& where) {
+  const MemoryOp* op = find_memory_op(id);
+  if (op != nullptr && op->own_bytes > 0) values.try_emplace("dtype", FieldValue{"fp32", where});
   TRY(auto whole, completed(kind, std::move(values), where));
   TRY(auto query, kind.make(whole, id));
   return RateQuestion{id, query, std::move(whole), ""};
@@ -110,6 +112,7 @@ Expected<std::vector<RateQuestion>> questions_of_table(
 Expected<RateSource> rate_source(const Arguments& arguments, bool kernels) {
   TRY(auto source, named_machine(arguments.has("--machine") ? arguments.value("--machine") : "dgx-h100"));
   TRY(source.profile, profile_for(source, arguments, kernels, source.notes));
+  for (std::string& words : unpriced_words(source.machine, source.profile)) source.notes.push_back(std::move(words));
   return source;
 }
 

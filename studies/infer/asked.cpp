@@ -138,15 +138,15 @@ Expected<void> check_room(const Serving& serving, const Asked& asked, const Capa
         fmt::format("{} of weights leave nothing of {} for the cache", format_bytes(Bytes(room.weights)),
             format_bytes(Bytes(room.memory))),
         "more --tp or --pp, or narrower --weights");
+  const std::int64_t held = held_of(asked);
   if (room.sequences == 0)
     return fail(asked.context > 0 ? "--context" : "--prompt",
-        fmt::format("one sequence of {} positions needs {} of cache, and a GPU has {}", length,
-            format_bytes(Bytes(room.bytes_per_position * static_cast<double>(length))),
-            format_bytes(Bytes(room.cache))),
+        fmt::format("one sequence of {} positions needs {} of cache, and a GPU has {}", held,
+            format_bytes(Bytes(room.bytes_per_position * static_cast<double>(held))), format_bytes(Bytes(room.cache))),
         fmt::format("at most {} positions, or a narrower --kv", room.positions));
   if ((asked.phase == "decode" || asked.phase == "mixed") && asked.batch > room.sequences)
     return fail("--batch",
-        fmt::format("{} sequences of {} positions, and the cache holds {}", asked.batch, length, room.sequences),
+        fmt::format("{} sequences of {} positions, and the cache holds {}", asked.batch, held, room.sequences),
         fmt::format("--batch {}", room.sequences));
   return {};
 }
@@ -156,6 +156,8 @@ Expected<void> check_room(const Serving& serving, const Asked& asked, const Capa
 std::int64_t length_of(const Asked& asked) {
   return std::max<std::int64_t>(2, asked.context + asked.cached + asked.prompt + asked.output);
 }
+
+std::int64_t held_of(const Asked& asked) { return length_of(asked) + (asked.phase == "decode" ? 1 : 0); }
 
 Phase phase_of(const Serving& serving, const Asked& asked) {
   if (asked.phase == "decode") return decode(serving, asked.batch, asked.context, asked.guesses);
@@ -173,7 +175,7 @@ Expected<Answer> answer_to(const Asked& asked) {
   if (answer.serving.words_alone && asked.phase != "decode")
     return fail(answer.serving.words_alone->where, answer.serving.words_alone->what,
         "--prompts-mapping FILE: how prompts are split, or --phase decode");
-  answer.room = capacity(answer.serving, length_of(asked));
+  answer.room = capacity(answer.serving, held_of(asked));
   TRY(check_room(answer.serving, asked, answer.room));
   TRY(check_longest_request(answer.serving, asked.wishes.longest, {}));
   TRY(check_turned_positions(asked.wishes.network, length_of(asked), asked.wishes.longest, answer.serving.engine,

@@ -40,6 +40,8 @@ struct Answer {
 Phase phase_of(const Serving& serving, const Asked& asked);
 /// Positions of a sequence at its end.
 std::int64_t length_of(const Asked& asked);
+/// What the cache holds of each: a decode step puts the key of its own token behind the context, and reads it.
+std::int64_t held_of(const Asked& asked);
 /// Errors: those of serving_of(), more positions than the network has, and what the cache cannot hold, with the most
 /// that it can.
 Expected<Answer> answer_to(const Asked& asked);

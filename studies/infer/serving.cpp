@@ -303,12 +303,15 @@ ServingCost::ServingCost(const Serving& serving)
 
 std::vector<std::string> launch_warnings(const Serving& serving) {
   const Engine& engine = serving.engine;
-  if (engine.captured || ServingCost(serving).tuning().host_per_launch.value() > 0) return {};
+  std::vector<std::string> out = run::unpriced_words(serving.machine(), *serving.profile);
+  if (engine.captured || ServingCost(serving).tuning().host_per_launch.value() > 0) return out;
   // Iterations of those that replay nothing were measured so: their launches are in host_per_iteration.
   const auto row = std::ranges::find(built_in().engines, engine.id, &Engine::id);
-  if (row != built_in().engines.end() && !row->captured) return {};
-  return {"launches of iterations that no CUDA graph replays were not measured for this engine; they are taken to cost "
-          "nothing"};
+  if (row != built_in().engines.end() && !row->captured) return out;
+  out.emplace_back(
+      "launches of iterations that no CUDA graph replays were not measured for this engine; they are taken to cost "
+      "nothing");
+  return out;
 }
 
 bool ServingCost::captured(std::span<const sim::Rows> rows) const {

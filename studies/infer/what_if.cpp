@@ -127,7 +127,7 @@ WhatIf what_if(const Asked& asked, const Answer& answer) {
   };
   const auto forecast_again = [&](std::string change, Serving serving) {
     Answer other{std::move(serving), {}, {}, {}};
-    other.room = capacity(other.serving, length_of(asked));
+    other.room = capacity(other.serving, held_of(asked));
     other.phase = phase_of(other.serving, asked);
     keep(told(std::move(change), asked, other));
   };

@@ -10,7 +10,9 @@
 
 #include "model/network/hf/config.h"
 #include "model/base/json_reader.h"
+#include "model/base/quantity_text.h"
 #include "model/base/text.h"
+#include "model/profile/collective_law.h"
 #include "model/untold_stack.h"
 
 namespace stepcast::run {
@@ -254,6 +256,48 @@ Expected<Chosen<Profile>> choose_profile(const std::string& name, const std::str
 
 Expected<Chosen<Profile>> choose_kernel_profile(const std::string& name, const std::string& where) {
   return profile_with(&ProfileRow::whole, name, where);
+}
+
+namespace {
+
+const Level* level_in_catalog(const Machine& machine, std::size_t i) {
+  const auto shipped = find_row(built_in().machines, machine.id, "machine");
+  return shipped && i < (*shipped)->levels.size() ? &(*shipped)->levels[i] : nullptr;
+}
+
+/// What collectives inside one instance of the innermost level take at least, by whom.
+std::string inside_start(const Machine& machine, const Profile& profile) {
+  const Level& node = machine.levels.front();
+  const CollectiveCurve* curve =
+      find_curve(profile, CollectiveKind::all_reduce, node.fabric, static_cast<int>(node.gpus));
+  if (curve == nullptr) return "NCCL's tuning model speaks";
+  return fmt::format(
+      "the profile's curves speak, {} in an all_reduce over {}", format_seconds(curve->latency), curve->ranks);
+}
+
+std::string outside_start(const Level& level, const Profile& profile) {
+  const ScaleOutLaw law = scale_out_law(profile, level);
+  return fmt::format("the law of its transport speaks, {} and {} per doubling of nodes", format_seconds(law.base),
+      format_seconds(law.per_doubling));
+}
+
+}  // namespace
+
+std::vector<std::string> unpriced_words(const Machine& machine, const Profile& profile) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < machine.levels.size(); ++i) {
+    const Level& level = machine.levels[i];
+    const Level* usual = level_in_catalog(machine, i);
+    std::vector<std::string> unread;
+    if (usual == nullptr || usual->latency != level.latency)
+      unread.push_back(fmt::format("latency {}", format_seconds(level.latency)));
+    if (usual == nullptr ? level.in_network_reduction : usual->in_network_reduction != level.in_network_reduction)
+      unread.push_back(fmt::format("in_network_reduction {}", level.in_network_reduction));
+    if (!unread.empty())
+      out.push_back(fmt::format("machine: {} of the {} change{} no price: {}", fmt::join(unread, " and "), level.name,
+          unread.size() == 1 ? "s" : "", i == 0 ? inside_start(machine, profile) : outside_start(level, profile)));
+  }
+  return out;
 }
 
 Expected<Machine> read_checked_machine(const std::string& text, const std::string& where) {

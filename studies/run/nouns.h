@@ -56,6 +56,10 @@ Expected<Chosen<Profile>> choose_profile(const std::string& name, const std::str
 /// With the laws and corrections of single kernels.
 Expected<Chosen<Profile>> choose_kernel_profile(const std::string& name, const std::string& where);
 
+/// What a machine of the user's own says that no price reads, and what is read instead: the profile has measured what
+/// latencies and reductions in switches do. Empty where all of it is as the catalogue's machine of this id says.
+std::vector<std::string> unpriced_words(const Machine& machine, const Profile& profile);
+
 /// A machine as read, its fabric checked as a graph.
 Expected<Machine> read_checked_machine(const std::string& text, const std::string& where);
 

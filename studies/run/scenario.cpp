@@ -42,7 +42,10 @@ class Resolver {
     TRY(noun(scenario_.machine, request_.machine, FieldId::machine, default_machine, choose_machine));
     TRY(software());
     take_ways();
-    return profile();
+    TRY(profile());
+    for (std::string& words : unpriced_words(scenario_.machine.row, scenario_.profile.row))
+      scenario_.warnings.push_back(std::move(words));
+    return {};
   }
 
   template <typename Row, typename Choose>
@@ -132,6 +135,7 @@ class Resolver {
     TRY(check_images(scenario_.network.row, plan.sequence));
     if (!told.precision) assume(FieldId::precision, to_text(usual_precision()), "what the GPU has");
     plan.precision = told.precision.value_or(usual_precision());
+    plan.fp8_any_layout = scenario_.machine.row.gpu.fp8_any_layout;
     scenario_.causal_attention = told.causal_attention && scenario_.network.row.causal;
     scenario_.pipeline = {
         told.seq_splits, told.memory_cap, request_.where(FieldId::seq_splits), request_.where(FieldId::memory_cap)};

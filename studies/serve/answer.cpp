@@ -140,7 +140,11 @@ Expected<Answer> answer(const Question& question) {
     if (!question.trace && share >= surely) return out;
     if (question.trace && share >= 1)
       out.warnings.emplace_back("more comes than is served while the trace lasts: waits grow to its end");
-    else if (out.rate > out.saturation.waiting.requests_per_second && share < 1)
+    else if (share >= 1)
+      out.warnings.push_back(fmt::format("this rate is above saturation and does not last: once requests wait, {:.3g} "
+                                         "more wait after each second, and with more --requests TTFT grows",
+          out.rate - out.saturation.requests_per_second));
+    else if (out.rate > out.saturation.waiting.requests_per_second)
       out.warnings.push_back(fmt::format("a burst that fills the cache is not worked off: while others wait sequences "
                                          "give way to them and {:.3g} requests/s are served",
           out.saturation.waiting.requests_per_second));

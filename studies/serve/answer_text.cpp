@@ -151,7 +151,11 @@ std::string saturation_text(const Answer& answer) {
   if (answer.prompts) return text + fmt::format(", by {}\n", name_of(most));
   text += fmt::format(" with {:.0f} sequences at once", most.running);
   if (most.word.value() > 0) text += fmt::format(", a token every {}", format_seconds(most.word));
-  return text + "\n" + thrashing_text(most, false);
+  text += "\n";
+  if (answer.figures && answer.figures->requests_per_second > most.requests_per_second)
+    text += fmt::format("  it is what is done while others wait; this load, with {:.0f} at once, is served faster\n",
+        answer.figures->running);
+  return text + thrashing_text(most, false);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
-// The most that servers do: the largest rate that they serve without a queue that grows. With all requests there at
-// once as many run as there can be; where some give way to others there, as many as surely fit may do more. The more of
-// the two is taken: a limit between them may do a few percent more.
+// What servers do while requests wait: a queue that has once formed grows at any larger rate. With all requests there
+// at once as many run as there can be; where some give way to others there, as many as surely fit may do more. The more
+// of the two is taken. It is no bound of all loads: a limit between the two, and a load of which none waits yet, may be
+// served a few percent faster (7 % in closed loops of Llama 3 8B on an H100).
 #pragma once
 
 #include <cstdint>

@@ -151,19 +151,34 @@ void scale_kernel_start(Scenario& scenario, double factor) {
   scale_fitted(scenario, StepParameter::kernel_gap, factor);
 }
 
+/// Of an all-reduce over the innermost level: what prices read, and not the level's own latency.
+double start_inside(const Scenario& scenario) {
+  const Level& level = scenario.machine.row.levels.front();
+  const CollectiveCurve* curve =
+      find_curve(scenario.profile.row, CollectiveKind::all_reduce, level.fabric, static_cast<int>(level.gpus));
+  return curve == nullptr ? 0 : curve->latency.value();
+}
+
+/// Of a collective over all nodes of the run, by the law of the first level outside.
+double start_across(const Scenario& scenario) {
+  const std::vector<Level>& levels = scenario.machine.row.levels;
+  const ScaleOutLaw law = scale_out_law(scenario.profile.row, levels[1]);
+  const auto gpus = static_cast<double>(scenario.plan.gpus), node = static_cast<double>(levels[0].gpus);
+  const double nodes = std::max(2.0, std::ceil(gpus / node));
+  return (law.base + law.per_doubling * std::log2(nodes) + law.per_node * nodes).value();
+}
+
 void scale_inside_latency(Scenario& scenario, double factor) {
-  Level& level = scenario.machine.row.levels.front();
-  level.latency = level.latency * factor;
+  const Level& level = scenario.machine.row.levels.front();
   for (CollectiveCurve& curve : scenario.profile.row.collectives)
     if (inside_curve(curve, level)) scale_curve_latency(curve, factor);
 }
 
 /// The law of a fabric that the profile leaves to the default is put into it, so that it can be scaled.
 void scale_network_latency(Scenario& scenario, double factor) {
-  std::vector<Level>& levels = scenario.machine.row.levels;
+  const std::vector<Level>& levels = scenario.machine.row.levels;
   std::vector<ScaleOutLaw>& laws = scenario.profile.row.scale_out;
   for (std::size_t i = 1; i < levels.size(); ++i) {
-    levels[i].latency = levels[i].latency * factor;
     if (find_scale_out(scenario.profile.row, levels[i]) == nullptr)
       laws.push_back(scale_out_law(scenario.profile.row, levels[i]));
   }
@@ -239,12 +254,10 @@ const LeverRow delay_levers[] = {
         },
         "no collective runs beside a kernel", true}};
 
-const LeverRow inside_latency = {"latency", "latency inside, of collectives", "_s", false,
-    [](const Scenario& s) { return s.machine.row.levels.front().latency.value(); }, lever_seconds, scale_inside_latency,
-    "no collective is priced by a curve with a latency"};
-const LeverRow network_latency = {"network-latency", "latency across nodes, of collectives", "_s", false,
-    [](const Scenario& s) { return s.machine.row.levels[1].latency.value(); }, lever_seconds, scale_network_latency,
-    "nothing crosses nodes, or what does is hidden"};
+const LeverRow inside_latency = {"latency", "latency inside, of collectives", "_s", false, start_inside, lever_seconds,
+    scale_inside_latency, "no collective is priced by a curve with a latency"};
+const LeverRow network_latency = {"network-latency", "latency across nodes, of collectives", "_s", false, start_across,
+    lever_seconds, scale_network_latency, "nothing crosses nodes, or what does is hidden"};
 
 std::string idle_text(const LeverRow& row, const Scenario& scenario) {
   return row.amount(scenario) == 0 ? "it is 0 here" : row.idle;
@@ -296,6 +309,8 @@ void scale_bandwidth(Scenario& scenario, std::size_t i, double factor) {
   Level& level = machine.levels.at(i);
   level.bandwidth_per_gpu = level.bandwidth_per_gpu * factor;
   level.port_bandwidth = level.port_bandwidth * factor;
+  // What a NIC carries comes over the host's link: a machine file with less of it is refused.
+  if (i == 1 && before.host_link.value() > 0) machine.host_link = std::max(before.host_link, level.bandwidth_per_gpu);
   if (i == 0 && on_nvlink(level.fabric)) machine.gpu.scale_up_bandwidth = machine.gpu.scale_up_bandwidth * factor;
   if (i == 0) scale_engine_all_reduces(scenario.profile.row, factor);
   for (EngineExchange& law : scenario.profile.row.engine_exchanges)

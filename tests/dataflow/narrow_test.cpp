@@ -7,12 +7,14 @@
 namespace stepcast::dataflow {
 namespace {
 
-ProgramBlock layer_in(Precision precision, const char* alias, const char* stack = "megatron-core") {
+ProgramBlock layer_in(
+    Precision precision, const char* alias, const char* stack = "megatron-core", bool any_layout = false) {
   Plan plan;
   plan.mapping = std::string("mesh dp:8\nuse dp, ") + alias + "\n";
   plan.gpus = 8;
   plan.global_batch = 8;
   plan.precision = precision;
+  plan.fp8_any_layout = any_layout;
   const auto program = lower(
       **find_row(built_in().networks, "llama3-8b", "network"), plan, **find_row(built_in().stacks, stack, "stack"));
   EXPECT_TRUE(program) << to_text(program.error());
@@ -34,6 +36,21 @@ TEST(NarrowPlans, EveryProjectionKeepsTwoCastWeights) {
   EXPECT_DOUBLE_EQ(bytes_of(layer_in(Precision::fp8, "zero1"), BufferKind::weight) - wide, 2 * kMatrices);
   EXPECT_DOUBLE_EQ(
       bytes_of(layer_in(Precision::mxfp8, "zero1"), BufferKind::weight) - wide, 2 * kMatrices * (1 + 1.0 / 32));
+}
+
+TEST(NarrowPlans, WhereProductsTakeAnyLayoutOnlyTypesWithBlocksKeepATransposedCopy) {
+  const auto more = [](Precision precision) {
+    return bytes_of(layer_in(precision, "zero1", "megatron-core", true), BufferKind::weight) -
+           bytes_of(layer_in(Precision::bf16, "zero1"), BufferKind::weight);
+  };
+  EXPECT_DOUBLE_EQ(more(Precision::fp8), kMatrices);
+  EXPECT_DOUBLE_EQ(more(Precision::mxfp8), 2 * kMatrices * (1 + 1.0 / 32));
+  EXPECT_DOUBLE_EQ(more(Precision::nvfp4), 2 * kMatrices * (0.5 + 1.0 / 16));
+  // The chips are data: 10.x has such products, 9.0 and 12.0 do not.
+  for (const Gpu& gpu : built_in().gpus) {
+    const bool ten = gpu.id == "b200-sxm" || gpu.id == "b300-sxm" || gpu.id == "gb200" || gpu.id == "gb300";
+    EXPECT_EQ(gpu.fp8_any_layout, ten) << gpu.id;
+  }
 }
 
 TEST(NarrowPlans, GatheredWeightsKeepNone) {

@@ -194,6 +194,24 @@ TEST(FitLaw, learns_what_the_base_law_cannot_say_and_forecasts_held_out_shapes) 
   EXPECT_LT(sum / shapes, 0.04);
 }
 
+/// From 257 to 512 rows all products take four times as long, and with 1,024 less: so it is, and held-out forecasts are
+/// worse where padding bounds it.
+TEST(FitLaw, products_that_are_slow_in_truth_are_not_bounded_by_padding) {
+  const RooflineLaw truth = law_with(2);
+  std::vector<Sample<GemmQuery>> samples;
+  for (double scale = 1; scale < 1.9; scale += 0.1)
+    for (auto sample : products([](const GemmQuery&) { return Seconds(1); }, true)) {
+      sample.query.k = std::round(sample.query.k * scale);
+      const bool slow = sample.query.m > 256 && sample.query.m <= 512;
+      sample.time = base_time(truth, sample.query) * (slow ? 4.0 : 1.0);
+      samples.push_back(sample);
+    }
+  const auto fitted = fit_gemm(samples, round_gpu());
+  ASSERT_TRUE(fitted.has_value());
+  EXPECT_FALSE(fitted->law.refinement.correction.empty());
+  EXPECT_FALSE(fitted->law.refinement.bounded_by_padding);
+}
+
 TEST(FitLaw, intervals_cover_what_they_say_and_are_wider_where_times_scatter) {
   const RooflineLaw truth = law_with(2);
   std::vector<Sample<GemmQuery>> samples;

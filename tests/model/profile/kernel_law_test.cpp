@@ -48,6 +48,29 @@ TEST(KernelLaw, product_by_hand) {
   EXPECT_FALSE(time.extrapolated);
 }
 
+/// Says "twice" of 257 to 512 rows, and nothing else.
+RooflineLaw bump_law() {
+  RooflineLaw law = sum_law();
+  law.refinement = twenty_more_above();
+  Correction& c = law.refinement.correction;
+  c.depth = 2;
+  c.feature = {0, 0};
+  c.threshold = {8, 9};                                    // 256 and 512 rows
+  c.value = {0, static_cast<float>(std::log(2.0)), 0, 0};  // above the first alone
+  return law;
+}
+
+TEST(KernelLaw, where_a_table_contradicts_itself_more_rows_bound_fewer) {
+  RooflineLaw law = bump_law();
+  const auto at = [&](double m) { return gemm_time(law, hundred_units, {.m = m, .n = 1000, .k = 1000}).time.value(); };
+  EXPECT_GT(at(480), 1.4 * at(544));
+  const double low = at(256), high = at(1024);
+  law.refinement.bounded_by_padding = true;
+  EXPECT_NEAR(at(480), at(544), 1e-12);  // 480 x 1.125 = 540, a multiple of 16 is 544
+  EXPECT_NEAR(at(256), low, 1e-12);
+  EXPECT_NEAR(at(1024), high, 1e-12);
+}
+
 TEST(KernelLaw, accumulators_come_after_their_product) {
   RooflineLaw law = sum_law();
   const GemmQuery weights{.m = 1000, .n = 500, .k = 1000, .layout = GemmLayout::nt};

@@ -1,6 +1,8 @@
 // Profiles as files, and the profiles of GPUs that nobody timed.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "model/catalog.h"
 #include "model/base/embedded.h"
 #include "model/profile/collective_law.h"
@@ -314,6 +316,29 @@ TEST(ProfileCatalogue, rates_lie_between_a_third_of_the_datasheet_and_the_datash
     for (const CollectiveCurve& curve : profile.collectives)
       EXPECT_GT(curve_time(curve, Bytes(1e9)).value(), curve_time(curve, Bytes(1e8)).value()) << profile.id;
   }
+}
+
+/// Fewer rows may be padded to more. Tiles explain a quarter; between paddings that are asked about some is left.
+TEST(ProfileCatalogue, a_product_takes_no_longer_than_one_of_more_rows_but_for_its_tiles) {
+  constexpr double most = 1.35;
+  int laws = 0, bounded = 0;
+  for (const Profile& profile : built_in().profiles)
+    for (const RooflineLaw& law : profile.gemm) {
+      ++laws, bounded += law.refinement.bounded_by_padding ? 1 : 0;
+      double worst = 0;
+      for (const double n : {1024, 7168, 8192, 28672})
+        for (const double k : {1024, 2048, 7168, 8192}) {
+          Seconds least(INFINITY);  // with more rows
+          for (double m = 8192; m >= 32; m -= m > 1024 ? 128 : 32) {
+            const Seconds time = gemm_time(law, profile.units, {m, n, k, 1, law.precision, law.block_scaled}).time;
+            worst = std::max(worst, time / least);
+            least = std::min(least, time);
+          }
+        }
+      EXPECT_LT(worst, most) << profile.id << " " << to_text(law.precision) << (law.block_scaled ? " in blocks" : "");
+    }
+  EXPECT_GT(laws, 40);
+  EXPECT_EQ(bounded, 2);  // DeepGEMM's on H100 and H200
 }
 
 std::string embedded_text(const std::string& name) {

@@ -33,6 +33,33 @@ TEST(CollectiveCommand, small_buffers_are_bound_by_latency) {
   EXPECT_EQ(nlohmann::json::parse(run.out)["bound"], "latency");
 }
 
+/// A machine file whose latencies or reductions are edited hears that no price reads them, and what is read.
+TEST(CollectiveCommand, what_a_machine_file_says_of_latency_is_not_passed_over) {
+  const auto shown = testing_program::run_line(std::vector<std::string>{"show", "machine", "dgx-h100", "--json"});
+  ASSERT_EQ(shown.code, 0) << shown.err;
+  const std::string path = testing_program::own_path("edited_latency.json");
+  const auto said = [&](auto edit) {
+    auto machine = nlohmann::json::parse(shown.out);
+    edit(machine["levels"]);
+    std::ofstream(path) << machine.dump();
+    const auto run = testing_program::run_line(std::vector<std::string>{
+        "collective", "all_reduce", "--machine", path, "--bytes", "1 KiB", "--gpus", "16", "--nodes", "2", "--json"});
+    EXPECT_EQ(run.code, 0) << run.err;
+    return run.code == 0 ? nlohmann::json::parse(run.out)["notes"].dump() : "";
+  };
+  EXPECT_EQ(said([](auto&) {}), "[]");
+  EXPECT_NE(said([](auto& levels) { levels[1]["latency"] = "500 us"; })
+                .find("latency 500 us of the cluster changes no price: the law of its transport speaks, 22.4 us and "
+                      "27.4 us per doubling of nodes"),
+      std::string::npos);
+  const std::string inside = said([](auto& levels) {
+    levels[0]["latency"] = "34 us";
+    levels[0]["in_network_reduction"] = !levels[0].value("in_network_reduction", false);
+  });
+  EXPECT_NE(inside.find("latency 34.0 us and in_network_reduction"), std::string::npos) << inside;
+  EXPECT_NE(inside.find("change no price: the profile's curves speak"), std::string::npos) << inside;
+}
+
 TEST(CollectiveCommand, other_names_of_a_kind) {
   for (const char* name : {"alltoall", "all-to-all", "AllToAll"})
     EXPECT_EQ(testing_program::run_line(std::vector<std::string>{"collective", name, "--machine", "dgx-h100", "--bytes",

@@ -70,6 +70,24 @@ void check_answer(const json& row) {
   EXPECT_FALSE(row.at("law").get<std::string>().empty());
 }
 
+/// 30 bytes an element, as a step's optimizer: fp32 master, moments and gradient, and the bf16 weight.
+TEST(KernelCommand, adam_has_the_bytes_of_a_step) {
+  const json answer = answer_to("adam --machine h100-sxm --rows 1000 --columns 1000000");
+  EXPECT_EQ(answer["bytes"], 30e9);
+  refused("adam --machine h100-sxm --rows 1 --columns 1000 --dtype bf16", "adam works on elements of 4 bytes");
+}
+
+/// Forecasts of prompts ask it: 384 rows may be padded to 640.
+TEST(KernelCommand, more_rows_of_fp8_in_blocks_take_no_less_time) {
+  for (const char* gpu : {"h100-sxm", "h200-sxm"})
+    for (const int rows : {384, 512}) {
+      const auto time = [&](int m) {
+        return time_of(fmt::format("gemm --machine {} --n 8192 --k 8192 --dtype fp8-block --m {}", gpu, m));
+      };
+      EXPECT_LT(time(rows), 1.25 * std::min(time(640), time(768))) << gpu << " " << rows;
+    }
+}
+
 TEST(KernelCommand, AProductWithItsRateBoundAndSource) {
   const json row = answer_to("gemm --m 8192 --n 8192 --k 8192");
   check_answer(row);

@@ -180,6 +180,27 @@ TEST(Serve, LoadsBeyondSaturationHaveNoLatency) {
   EXPECT_THAT(text.out, testing::Not(HasSubstr("p99")));
 }
 
+/// A little above saturation there are figures, of a start: the capacity is some percent off. They say so.
+TEST(Serve, ARateAboveSaturationNeverPassesAsSteady) {
+  const double most = served("--input 512 --output 64 --rate 4 --requests 200")["saturation"]["requests_per_s"];
+  for (const double share : {1.001, 1.02, 1.04}) {
+    const std::string rate = fmt::format("{:.4f}", share * most);
+    const auto ran =
+        run_line("serve llama3-8b --machine dgx-h100 --input 512 --output 64 --requests 300 --rate " + rate);
+    EXPECT_THAT(ran.out, HasSubstr("above saturation and does not last")) << share;
+  }
+  const auto below = run_line(fmt::format(
+      "serve llama3-8b --machine dgx-h100 --input 512 --output 64 --requests 300 --rate {:.4f}", 0.99 * most));
+  EXPECT_THAT(below.out, testing::Not(HasSubstr("does not last")));
+}
+
+/// 350 users of 1,024 and 256 tokens: the cache holds more, and none waits.
+TEST(Serve, WhatIsServedFasterThanSaturationSaysSo) {
+  const std::string load = "serve llama3-8b --input 1024 --output 256 --concurrency ";
+  EXPECT_THAT(run_line(load + "350 --requests 3500").out, HasSubstr("is served faster"));
+  EXPECT_THAT(run_line(load + "8 --requests 80").out, testing::Not(HasSubstr("is served faster")));
+}
+
 TEST(Serve, RequestsOfOneWordHaveNothingBetweenWords) {
   const json one = served("--input 512 --output 1 --concurrency 4");
   EXPECT_TRUE(one["tpot"].is_null());

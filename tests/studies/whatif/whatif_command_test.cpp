@@ -69,6 +69,30 @@ MachineLever lever_called(const Scenario& scenario, const std::string& id) {
   return {};
 }
 
+/// What a row says it changes from is what prices read, not what the machine's levels say of themselves.
+TEST(WhatIf, latencies_change_from_what_is_used) {
+  Scenario scenario = scenario_of("llama3-70b --machine dgx-h100 --gpus 128 --tp 8 --pp 4 --global-batch 128");
+  const auto amount = [&](const char* id) {
+    for (const MachineLever& lever : machine_levers(scenario))
+      if (lever.id == id) return lever.amount(scenario);
+    return 0.0;
+  };
+  // 128 GPUs are 16 nodes: 22.4 us and four doublings of 27.4 us (rdma, model/profile/rate_law.cpp).
+  EXPECT_NEAR(amount("network-latency"), 132e-6, 1e-9);
+  const double inside = amount("latency");
+  EXPECT_GT(inside, 5e-6);
+  for (Level& level : scenario.machine.row.levels) level.latency = Seconds(500e-6);
+  EXPECT_EQ(amount("latency"), inside);
+  EXPECT_NEAR(amount("network-latency"), 132e-6, 1e-9);
+}
+
+/// A machine file with such a NIC and the old link of the host would be refused.
+TEST(WhatIf, a_faster_nic_comes_with_a_host_link_that_carries_it) {
+  Scenario scenario = scenario_of("llama3-8b --machine dgx-h100 --gpus 16 --global-batch 32");
+  scale_bandwidth(scenario, 1, 2);
+  EXPECT_TRUE(check_fabric(scenario.machine.row).has_value());
+}
+
 TEST(WhatIf, FactorOneChangesNothing) {
   for (const char* line : whatif_runs) {
     const Scenario scenario = scenario_of(line);
