@@ -228,7 +228,7 @@ Expected<void> put_split(const EngineSettings& s, const EnginePool& pool, const 
   if (experts) put("--ep", over);
   // Where no expert lies whole on a rank none is copied.
   if (experts && over > 1 && s.spare_experts > 0) out.flags["--spare-experts"] = std::to_string(s.spare_experts);
-  else if (over > 1) out.notes.push_back(fmt::format("{} has no experts to lay on ranks", network.id));
+  if (!experts && over > 1) out.notes.push_back(fmt::format("{} has no experts to lay on ranks", network.id));
   TRY(const auto exchange, exchange_of(s, pool));
   if (groups > 1 && !exchange.empty()) out.flags["--exchange"] = exchange;
   return {};

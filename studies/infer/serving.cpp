@@ -214,7 +214,7 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
                         serving.network(), serving.machine().gpu, serving.engine));
   serving.types = settled.types, serving.cache_element_bytes = settled.cache_element_bytes;
   serving.assumptions.insert(serving.assumptions.end(), settled.assumptions.begin(), settled.assumptions.end());
-  if (serving.types.block_scaled) TRY(check_blocks(serving.scenario, serving.groups, engine));
+  if (settled.stored_in_blocks) TRY(check_blocks(serving.scenario, serving.groups, engine));
   if (serving.scenario.split)
     for (std::string& doubled : doubled_key_heads(serving.network(), serving.tensor_ways, engine))
       serving.assumptions.push_back(std::move(doubled));

@@ -221,7 +221,7 @@ namespace {
 constexpr const char* not_emitted[] = {"--draft", "--accepted", "--json", "--html", "--products", "--layout", "--cp",
     "--cp-way", "--dcp", "--trace", "--seed", "--slo", "--warm-up", "--prefill-machine", "--prefill-engine",
     "--prefill-gpus", "--prefill-tp", "--prefill-pp", "--prefill-ep", "--prefill-dp-attention", "--prefill-replicas",
-    "--prefill-most-sequences", "--prefill-most-positions"};
+    "--prefill-most-sequences", "--prefill-most-positions", "--spare-experts"};
 
 Expected<void> check_emitted(const Arguments& arguments, bool changes_engine) {
   for (const char* flag : not_emitted)

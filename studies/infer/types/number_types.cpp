@@ -192,7 +192,7 @@ Expected<ServedTypes> served_types(const TypeWishes& wishes, const StoredWeights
         "--kv fp8, or --kv " + usual);
   out.types.weight_bytes = weights->bytes;
   TRY(out.types.products, products_of(wishes.products, *weights));
-  out.types.block_scaled = weights->block_scaled;
+  out.types.block_scaled = out.stored_in_blocks = weights->block_scaled;
   out.types.experts_alone = weights->experts_alone && network.experts.count > 0;
   out.types.narrow_experts = weights->name;
   if (!has(out.types.products) && wishes.products.empty()) widen(*weights, engine, gpu, usual, out);

@@ -22,6 +22,7 @@ struct ServedTypes {
   sim::IterationTypes types;
   double cache_element_bytes = 2;        ///< with scales
   std::vector<std::string> assumptions;  ///< what nobody said
+  bool stored_in_blocks = false;         ///< weights have a scale per block, also where kernels widen them
 };
 
 /// `stored`: what the network's file says of its weights. Errors: names of no type, types that the GPU does not

@@ -119,7 +119,7 @@ class Targets {
       if (const ProgramAdapters* own = adapters_of_program(words_)) return take_own(*own);
     std::string usual(row_.usual);
     // release 2 of ms-swift has a list for each network (DEFAULT): swift/llm/utils/model.py at v2.6.1
-    if (row_.framework == "ms-swift" && words_.has("sft_type")) usual.clear();
+    if (row_.framework == "ms-swift" && words_.speaks_swift_2()) usual.clear();
     if (row_.framework == "nemo" && words_.has("adapter_dim")) usual = usual_of_nemo_1;
     if (row_.usual == by_network) usual = of_network();
     if (usual.empty()) return ask();

@@ -43,6 +43,9 @@ class DialectWords {
 
   // What programs of fine-tuning have in common.
 
+  /// Words that release 2 of ms-swift alone has.
+  bool speaks_swift_2() { return has_any({"sft_type", "model_id_or_path", "template_type"}); }
+
   /// The argument that names a number type of torch, put as the switches bf16 and fp16; bf16 where `given` is null,
   /// with a note. Error: another type than bfloat16, float16 and float32.
   Expected<void> put_number_type(const GivenArgument* given);

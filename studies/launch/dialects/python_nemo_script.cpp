@@ -263,7 +263,7 @@ std::optional<PythonNames> handed_values(const std::vector<PythonParameter>& par
     const std::string name = key.empty() ? parameters[place++].name : key;
     if (name.starts_with('*') || std::ranges::find(parameters, name, &PythonParameter::name) == parameters.end())
       return std::nullopt;
-    handed[name] = value;
+    if (!handed.emplace(name, value).second) return std::nullopt;  // by place and by name
   }
   return handed;
 }

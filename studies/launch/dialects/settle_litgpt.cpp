@@ -27,8 +27,6 @@ Expected<void> adapters_of_litgpt(DialectWords& words) {
   return {};
 }
 
-}  // namespace
-
 /// litgpt/__main__.py: its commands take the network as their first word; "finetune lora" is "finetune_lora" of
 /// releases before 0.4.2, and "finetune" alone is that.
 enum class LitgptRun : std::uint8_t { pretrain, full, lora, untold };
@@ -37,6 +35,8 @@ LitgptRun run_of_litgpt(const std::string& program) {
   if (program == "litgpt finetune_full") return LitgptRun::full;
   return program.starts_with("litgpt finetune") ? LitgptRun::lora : LitgptRun::untold;
 }
+
+}  // namespace
 
 /// Fine-tuning over several ranks shards all over them and recomputes each block; pretraining shards inside a node,
 /// and compiles.

@@ -79,8 +79,6 @@ void put_recipe(DialectWords& words, const NemoRecipe& row) {
         "{}: as the recipe {} has it unless told (nemo/collections/llm/recipes)", fmt::join(put, ", "), row.name));
 }
 
-}  // namespace
-
 /// NVIDIA-NeMo/Nemotron: src/nemotron/recipes; "recipe._target_:
 /// megatron.bridge.recipes.llama.llama3_8b_pretrain_config" calls a function, with what else stands in that section: a
 /// recipe by the last part of its name.
@@ -92,10 +90,12 @@ void name_called_recipe(DialectWords& words) {
 }
 
 /// "recipe.peft: null" leaves adapters out of a recipe that may tune some.
-bool leaves_out_adapters(const Launch& launch) {
-  return std::ranges::any_of(launch.arguments,
-      [](const GivenArgument& given) { return given.name == "recipe.peft" && says_none(given.value); });
+bool leaves_out_adapters(DialectWords& words) {
+  const GivenArgument* told = words.last("recipe.peft");
+  return told != nullptr && says_none(told->value);
 }
+
+}  // namespace
 
 /// A recipe brings a split of its own, which stands in Python: what the launch does not tell of it is asked for.
 Expected<void> settle_nemo(DialectWords& words) {
@@ -117,7 +117,7 @@ Expected<void> settle_nemo(DialectWords& words) {
             recipe->value, fmt::join(untold, ", ")),
         fmt::format("{} N; or -- {}=N at the end of the command", fmt::join(flags, " N "), fmt::join(untold, "=N ")));
   const bool ranked = words.launch.told.contains(FieldId::lora) || answers_one(words.launch, Asked::lora_rank);
-  const bool whole = leaves_out_adapters(words.launch);
+  const bool whole = leaves_out_adapters(words);
   const bool tunes = tunes_adapters(recipe->value, words.launch.program) || words.has("recipe.peft");
   if (tunes && !ranked && !whole)
     return fail(place_of(words.launch, *recipe),

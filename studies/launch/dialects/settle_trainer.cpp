@@ -275,7 +275,7 @@ Expected<void> check_swift_ranks(DialectWords& words) {
 /// Release 2 had words of its own (modelscope/ms-swift@v2.6.1: swift/llm/utils/argument.py): number types, a network by
 /// its type alone, and samples of 2048 tokens unless told.
 void settle_swift_2(DialectWords& words) {
-  if (!words.has_any({"sft_type", "model_id_or_path", "template_type"})) return;
+  if (!words.speaks_swift_2()) return;
   struct TypeWord {
     std::string_view word, type;
   };

@@ -88,6 +88,9 @@ Expected<void> settle_default(DialectWords& words, const TrlDefault& row, const 
 Expected<void> settle_trl(DialectWords& words) {
   if (!is_trl(words)) return {};
   const TrlReleases known = releases_of(words);
+  if (known.since >= known.until)
+    return fail(words.launch.where, "names arguments that no release of TRL has together: some came after others went",
+        "the arguments of one release");
   for (const TrlDefault& row : trl_defaults) TRY(settle_default(words, row, known));
   // min(tokenizer.model_max_length, 1024) at v0.12.0, 1024 at v1.9.0: tokenizers of today's networks know more
   const bool told =

@@ -75,7 +75,9 @@ std::vector<std::pair<std::string, std::string>> variables_of(
   std::vector<std::pair<std::string, std::string>> set;
   if (task.nodes > 0) set.emplace_back(kind.nodes_variable, std::to_string(task.nodes));
   if (task.gpus_per_node > 0) set.emplace_back(kind.gpus_variable, std::to_string(task.gpus_per_node));
-  if (task.nodes > 0 && task.gpus_per_node > 0 && !kind.world_variable.empty())
+  constexpr std::int64_t most = 1'000'000;  // of both, far above any task
+  if (task.nodes > 0 && task.nodes <= most && task.gpus_per_node > 0 && task.gpus_per_node <= most &&
+      !kind.world_variable.empty())
     set.emplace_back(kind.world_variable, std::to_string(task.nodes * task.gpus_per_node));
   const YamlNode* environment = document.find(kind.environment);
   if (environment == nullptr) return set;

@@ -152,8 +152,7 @@ Expected<void> take_beside(Launch& launch, const std::string& path, const std::s
 }
 
 /// What a file with the program's own arguments says nothing else says; nor what accelerate's says of the split, but
-/// for
-/// --zero on stepcast's own line.
+/// for --zero on stepcast's own line.
 void note_missing(Launch& launch, const LaunchLine* line, const NamedFile& file) {
   const std::string& name = file.name;
   launch.unread.push_back(name);
