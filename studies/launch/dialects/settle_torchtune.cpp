@@ -91,7 +91,8 @@ Expected<void> settle_torchtune(DialectWords& words) {
                        : name.starts_with("paged")    ? name.substr(5)
                                                       : name;
     // torch/optim/sgd.py: no momentum unless told, and then no states
-    if (name == "sgd" && number_in(words.value("optimizer.momentum", "0")) == 0.0) optimizer->value = "sgd_without_momentum";
+    if (name == "sgd" && number_in(words.value("optimizer.momentum", "0")) == 0.0)
+      optimizer->value = "sgd_without_momentum";
   }
   words.ask_samples("tokenizer.max_seq_len", words.is_on("dataset.packed"));
   return {};

@@ -288,7 +288,8 @@ void settle_swift_2(DialectWords& words) {
   words.put_default("max_length", "2048");
 }
 
-/// swift/optimizers/mapping.py: a name goes over --optim, but for those that only group learning rates of its optimizer.
+/// swift/optimizers/mapping.py: a name goes over --optim, but for those that only group learning rates of its
+/// optimizer.
 void name_swift_optimizer(DialectWords& words) {
   constexpr std::string_view groups[] = {"default", "lorap", "multimodal"};
   const GivenArgument* own = words.last("optimizer");

@@ -1,5 +1,5 @@
-// What launches of fine-tuning are told and a forecast would leave out: matrices that are trained whole beside adapters,
-// and optimizers and copies of weights in words of a program's own.
+// What launches of fine-tuning are told and a forecast would leave out: matrices that are trained whole beside
+// adapters, and optimizers and copies of weights in words of a program's own.
 #include <string>
 
 #include <fmt/format.h>
@@ -35,8 +35,9 @@ TEST(LeftOut, MatricesTrainedWholeBesideAdaptersAreErrors) {
                           "--max_length 4096 --packing --per_device_train_batch_size 1 --bf16 --use_peft --lora_r 8 ",
                     mcore = "NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen2.5-7B-Instruct --tuner_type lora "
                             "--micro_batch_size 1 --global_batch_size 16 --max_length 4096 --packing true --dataset x ",
-                    factory = "model_name_or_path: Qwen/Qwen2.5-7B\nstage: sft\nfinetuning_type: lora\ncutoff_len: 4096\n"
-                              "packing: true\nper_device_train_batch_size: 1\nbf16: true\n",
+                    factory =
+                        "model_name_or_path: Qwen/Qwen2.5-7B\nstage: sft\nfinetuning_type: lora\ncutoff_len: 4096\n"
+                        "packing: true\nper_device_train_batch_size: 1\nbf16: true\n",
                     axolotl = "base_model: Qwen/Qwen2.5-7B\nadapter: lora\nlora_r: 16\nlora_target_linear: true\n"
                               "sequence_len: 4096\nsample_packing: true\nmicro_batch_size: 1\nbf16: true\n";
   const struct {
@@ -81,12 +82,13 @@ TEST(LeftOut, OptimizersOfSwiftsOwnAreNoAdam) {
 /// states of 2 bytes each.
 TEST(LeftOut, NanotronsCopiesInFp32ComeWithTheAccumulator) {
   const auto stack = [](const char* accumulates) {
-    const std::string text = fmt::format(
-        "model:\n  dtype: bfloat16\n  model_config:\n    hidden_size: 1024\n    intermediate_size: 4096\n"
-        "    num_hidden_layers: 16\n    is_llama_config: true\n    max_position_embeddings: 1024\n"
-        "    num_attention_heads: 8\n    num_key_value_heads: 4\n    vocab_size: 49152\noptimizer:\n"
-        "  accumulate_grad_in_fp32: {}\n  zero_stage: 0\nparallelism:\n  dp: 8\n  pp: 1\n  tp: 1\n"
-        "tokens:\n  micro_batch_size: 1\n  sequence_length: 1024\n  batch_accumulation_per_replica: 1\n", accumulates);
+    const std::string text =
+        fmt::format("model:\n  dtype: bfloat16\n  model_config:\n    hidden_size: 1024\n    intermediate_size: 4096\n"
+                    "    num_hidden_layers: 16\n    is_llama_config: true\n    max_position_embeddings: 1024\n"
+                    "    num_attention_heads: 8\n    num_key_value_heads: 4\n    vocab_size: 49152\noptimizer:\n"
+                    "  accumulate_grad_in_fp32: {}\n  zero_stage: 0\nparallelism:\n  dp: 8\n  pp: 1\n  tp: 1\n"
+                    "tokens:\n  micro_batch_size: 1\n  sequence_length: 1024\n  batch_accumulation_per_replica: 1\n",
+            accumulates);
     const auto reading = read_left_out(text, "run.yaml", false);
     if (!reading) return to_text(reading.error());
     const Stack& row = reading->request.stack->row;
@@ -101,7 +103,8 @@ TEST(LeftOut, SgdOfTorchHasAStateForItsMomentumAlone) {
   const auto states = [](const std::string& more) {
     const auto reading = read_left_out("model:\n  _component_: torchtune.models.llama2.llama2_7b\nbatch_size: 1\n"
                                        "tokenizer:\n  max_seq_len: 2048\ndtype: bf16\noptimizer:\n  lr: 0.1\n"
-                                       "  _component_: torch.optim.SGD\n" + more,
+                                       "  _component_: torch.optim.SGD\n" +
+                                           more,
         "run.yaml", false);
     if (!reading) return to_text(reading.error());
     std::string said = fmt::format("{} bytes", reading->request.stack->row.optimizer_bytes);
@@ -135,15 +138,17 @@ TEST(LeftOut, OpenrlhfIsRecognisedByItsProgramsUnderBothKindsOfNames) {
 /// realpath and readlink -f print where a name lies: the same file; readlink alone prints what a link holds.
 TEST(LeftOut, ResolvedNamesInInnerShellsAreFollowed) {
   const auto of = [](const std::string& command) {
-    return meaning_of("export ENV_DIR=$(" + command + ")
-srun bash -c \"${ENV_DIR}/bin/torchrun --nnodes=1 "
-                      "--nproc-per-node=8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 "
-                      "--num-attention-heads 32 --seq-length 4096 --max-position-embeddings 4096 "
-                      "--micro-batch-size 1 --global-batch-size 64 --bf16 --vocab-size 50304\"\n",
+    return meaning_of("export ENV_DIR=$(" + command +
+                          ")
+                          srun bash -
+                          c \"${ENV_DIR}/bin/torchrun --nnodes=1 "
+                             "--nproc-per-node=8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 "
+                             "--num-attention-heads 32 --seq-length 4096 --max-position-embeddings 4096 "
+                             "--micro-batch-size 1 --global-batch-size 64 --bf16 --vocab-size 50304\"\n",
         "run.sh");
   };
-  for (const char* command : {"realpath \"$1\"", "realpath $1", "realpath -eP \"$1\"", "readlink -f /env",
-           "readlink --canonicalize /env"})
+  for (const char* command :
+      {"realpath \"$1\"", "realpath $1", "realpath -eP \"$1\"", "readlink -f /env", "readlink --canonicalize /env"})
     EXPECT_THAT(of(command), AllOf(HasSubstr("megatron-lm"), HasSubstr("global_batch=64"))) << command;
   for (const char* command : {"readlink /env", "realpath --relative-to=/a /env", "realpath /a /b"})
     EXPECT_THAT(of(command), Not(HasSubstr("global_batch=64"))) << command;
