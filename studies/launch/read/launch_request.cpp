@@ -197,6 +197,15 @@ Expected<void> check_trained_whole(
   return {};
 }
 
+/// torchtitan has no sizes of its own beside a registry: those of its older releases are not taken for it.
+Expected<void> check_registry(const Launch& launch, const LaunchHints& hints) {
+  const bool told = hints.told.contains(FieldId::sequence) && hints.told.contains(FieldId::micro_batch);
+  if (launch.framework->id != "torchtitan" || launch.find("module") == nullptr || launch.lost.empty() || told)
+    return {};
+  return fail(launch.where, fmt::format("{} is not there, and it alone tells sequences and batch", launch.lost),
+      "--files-from FOLDER that has it, or NETWORK in front with --seq N, --micro-batch N and --lenient");
+}
+
 /// Behind all else that a launch may lack: one flag tells it.
 Expected<void> check_samples(const Launch& launch, const LaunchHints& hints, std::vector<std::string>& warnings) {
   if (launch.bound.empty() || hints.told.contains(FieldId::sequence)) return {};
@@ -219,6 +228,7 @@ Expected<LaunchReading> read_meaning(const Launch& launch, const LaunchHints& hi
     reading.notes.push_back(
         fmt::format("read as {} {}, the newest that knows all its arguments", launch.framework->name, counted.release));
   TRY(reading.request.warnings, understood(counted, hints.lenient));
+  TRY(check_registry(counted, hints));
   TRY(check_checkpoint(counted, hints, reading.request.warnings));
   LaunchAnswers answers(counted);
   TRY(check_left_open(counted, hints, answers));
