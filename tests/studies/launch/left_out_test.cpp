@@ -139,12 +139,10 @@ TEST(LeftOut, OpenrlhfIsRecognisedByItsProgramsUnderBothKindsOfNames) {
 TEST(LeftOut, ResolvedNamesInInnerShellsAreFollowed) {
   const auto of = [](const std::string& command) {
     return meaning_of("export ENV_DIR=$(" + command +
-                          ")
-                          srun bash -
-                          c \"${ENV_DIR}/bin/torchrun --nnodes=1 "
-                             "--nproc-per-node=8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 "
-                             "--num-attention-heads 32 --seq-length 4096 --max-position-embeddings 4096 "
-                             "--micro-batch-size 1 --global-batch-size 64 --bf16 --vocab-size 50304\"\n",
+                          ")\nsrun bash -c \"${ENV_DIR}/bin/torchrun --nnodes=1 --nproc-per-node=8 pretrain_gpt.py "
+                          "--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096 "
+                          "--max-position-embeddings 4096 --micro-batch-size 1 --global-batch-size 64 --bf16 "
+                          "--vocab-size 50304\"\n",
         "run.sh");
   };
   for (const char* command :
