@@ -1,5 +1,7 @@
 // What launches of fine-tuning are told and a forecast would leave out: matrices that are trained whole beside
 // adapters, and optimizers and copies of weights in words of a program's own.
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 #include <fmt/format.h>
@@ -32,7 +34,8 @@ const std::string swift_sft = "NPROC_PER_NODE=8 swift sft --model Qwen/Qwen2.5-7
 
 TEST(LeftOut, MatricesTrainedWholeBesideAdaptersAreErrors) {
   const std::string trl = "accelerate launch --num_processes 8 trl/scripts/sft.py --model_name_or_path Qwen/Qwen2.5-7B "
-                          "--max_length 4096 --packing --per_device_train_batch_size 1 --bf16 --use_peft --lora_r 8 ",
+                          "--max_length 4096 --packing --per_device_train_batch_size 1 --bf16 --use_peft --lora_r 8 "
+                          "--gradient_checkpointing true ",
                     mcore = "NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen2.5-7B-Instruct --tuner_type lora "
                             "--micro_batch_size 1 --global_batch_size 16 --max_length 4096 --packing true --dataset x ",
                     factory =
@@ -154,10 +157,18 @@ TEST(LeftOut, ResolvedNamesInInnerShellsAreFollowed) {
 
 /// The file with all arguments is named, though no argument tells the framework.
 TEST(LeftOut, AFileWithAllArgumentsIsNamed) {
-  EXPECT_THAT(meaning_of("source params/${NAME}.sh\n"
-                         "mpirun -np 16 --npernode 8 python pretrain_gpt.py ${ALL_PARAMS[@]}\n",
-                  "run.sh"),
-      AllOf(HasSubstr("params/"), HasSubstr("is not there"), HasSubstr("--files-from FOLDER")));
+  const auto folder = std::filesystem::path(testing::TempDir()) / "left_out_sourced";
+  std::filesystem::create_directories(folder);
+  LaunchSource source;
+  source.flag = find_launch_flag("--launch");
+  source.file = (folder / "run.sh").string();
+  std::ofstream(source.file) << "source params/${NAME}.sh\n"
+                                "mpirun -np 16 --npernode 8 python pretrain_gpt.py ${ALL_PARAMS[@]}\n";
+  const auto launch = read_launch(source);
+  std::filesystem::remove_all(folder);
+  ASSERT_FALSE(launch);
+  EXPECT_THAT(
+      to_text(launch.error()), AllOf(HasSubstr("params/${NAME}.sh is not there"), HasSubstr("--files-from FOLDER")));
 }
 
 }  // namespace

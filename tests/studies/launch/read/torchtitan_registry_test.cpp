@@ -70,9 +70,10 @@ TEST_F(TorchtitanRegistry, TheNamedFunctionTellsTheRun) {
   EXPECT_THAT(asked("--module torchtitan.models.llama3 --config llama3_8b", {"other"}), Not(HasSubstr("is not there")));
 }
 
+/// The function has 8192 tokens a micro-batch: 2 sequences of 4096.
 TEST_F(TorchtitanRegistry, TheCommandLineGoesOverTheFunction) {
   EXPECT_THAT(asked("--module llama3 --config llama3_8b --training.seq_len 4096", {"other"}),
-      AllOf(HasSubstr("llama3-8b "), HasSubstr("sequence=4096"), HasSubstr("micro_batch=1")));
+      AllOf(HasSubstr("llama3-8b "), HasSubstr("sequence=4096"), HasSubstr("micro_batch=2")));
 }
 
 TEST_F(TorchtitanRegistry, WithoutItNothingIsMadeUp) {
