@@ -9,6 +9,7 @@
 #include "calibrate/import/shell/heredoc.h"
 #include "calibrate/import/shell/printed.h"
 #include "calibrate/import/shell/words.h"
+#include "model/base/contains.h"
 #include "model/base/text.h"
 #include "model/base/whole_number.h"
 
@@ -130,6 +131,32 @@ std::string folder_command(std::string_view command) {
   const bool own = has("$0") || has("${0") || has("BASH_SOURCE");
   if (!own || !(begins("cd") || begins("dirname") || begins("realpath") || begins("readlink"))) return {};
   return has("/../..") ? "../.." : has("/..") ? ".." : ".";
+}
+
+/// The name of which "realpath -e NAME" or "readlink -f NAME" prints where it lies: the same file or folder. Nothing
+/// where the command prints something else.
+std::optional<std::string_view> resolved_name(std::string_view command) {
+  const auto next = [&command] {
+    const std::size_t end = std::min(command.find_first_of(" \t"), command.size());
+    const std::string_view word = command.substr(0, end);
+    command = stripped(command.substr(end));
+    return word;
+  };
+  const std::string_view program = next();
+  bool resolves = program == "realpath";
+  if (!resolves && program != "readlink") return std::nullopt;
+  constexpr std::string_view letters = "efmLPsqz", resolving = "efm";
+  constexpr std::string_view words[] = {"--canonicalize", "--canonicalize-existing", "--canonicalize-missing"};
+  while (command.starts_with('-')) {
+    const std::string_view option = next();
+    if (option == "--") break;
+    const bool whole = contains(words, option);
+    if (!whole && (option.starts_with("--") || option.find_first_not_of(letters, 1) != option.npos))
+      return std::nullopt;
+    resolves = resolves || whole || option.find_first_of(resolving, 1) != option.npos;
+  }
+  if (!resolves || command.empty() || command.find_first_of(" \t\n|;&<>") != command.npos) return std::nullopt;
+  return command;
 }
 
 }  // namespace
@@ -261,6 +288,7 @@ void ShellWords::take_command(std::string_view inside, std::string_view written,
     known = heredoc_value(command.substr(text->body, text->end - text->body), text->expands);
   for (const std::string_view finds : {"which ", "command -v "})
     if (command.starts_with(finds)) known = expanded(stripped(command.substr(finds.size())), true);
+  if (const auto name = resolved_name(command); name && known.empty()) known = expanded(*name, true);
   if (command.starts_with("expr ")) {
     std::string sum(command.substr(5)), unset;
     std::erase(sum, '\\');

@@ -82,16 +82,11 @@ Expected<Launch> launch_of_nemo_script(const std::string& text, const std::strin
 Expected<Launch> launch_of_torchtitan(const std::string& text, const std::string& where,
     const std::vector<std::string>& words, const Definitions& defined) {
   TRY(const std::string function, chosen_function(text, where, words));
-  Launch launch;
-  launch.where = where;
-  TRY(launch.arguments, read_python_config(text, where, function, defined));
-  note_parameters(launch, function);
+  TRY(Launch launch, open_torchtitan_function(text, where, function, defined));
   launch.arguments.push_back({"config", "config", function, 0, {}});
   for (const TorchtitanModel& model : torchtitan_models())
     if (function.starts_with(fmt::format("{}_", model.name)) && launch.find("module") == nullptr)
       launch.arguments.push_back({"module", "module", std::string(model.name), 0, {}});
-  if (!has_section(launch, "activation_checkpoint"))  // torchtitan/trainer.py
-    launch.arguments.push_back({"activation_checkpoint.class", "activation_checkpoint.class", "SelectiveAC", 0, {}});
   return launch;
 }
 
@@ -104,6 +99,17 @@ Expected<Launch> open_python_launch(
   if (!is_python_config(text)) return launch_of_nemo_script(text, where, defined);
   return text.find("ConfigContainer") == text.npos ? launch_of_torchtitan(text, where, words, defined)
                                                    : launch_of_recipe(text, where, words, defined);
+}
+
+Expected<Launch> open_torchtitan_function(
+    const std::string& text, const std::string& where, const std::string& function, const Definitions& defined) {
+  Launch launch;
+  launch.where = where;
+  TRY(launch.arguments, read_python_config(text, where, function, defined));
+  note_parameters(launch, function);
+  if (!has_section(launch, "activation_checkpoint"))  // torchtitan/trainer.py
+    launch.arguments.push_back({"activation_checkpoint.class", "activation_checkpoint.class", "SelectiveAC", 0, {}});
+  return launch;
 }
 
 }  // namespace stepcast::launch

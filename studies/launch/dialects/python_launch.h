@@ -20,4 +20,9 @@ bool is_python_launch(const std::string& text);
 Expected<Launch> open_python_launch(const std::string& text, const std::string& where, std::vector<std::string>& words,
     const std::map<std::string, std::string>& defined);
 
+/// The arguments that one function of torchtitan's config_registry.py sets, and what they have been read with as notes.
+/// Error: no such function, or what its reader does not follow.
+Expected<Launch> open_torchtitan_function(const std::string& text, const std::string& where,
+    const std::string& function, const std::map<std::string, std::string>& defined);
+
 }  // namespace stepcast::launch

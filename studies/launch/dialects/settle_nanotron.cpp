@@ -45,6 +45,9 @@ Expected<void> settle_nanotron(DialectWords& words) {
   }
   if (!words.is_on("model_config.moe_config.enable_shared_expert"))
     words.drop("model_config.moe_config.shared_expert_intermediate_size");
+  // src/nanotron/helpers.py: only the accumulator of gradients in fp32 has copies of the weights in fp32
+  if (words.has("optimizer.accumulate_grad_in_fp32"))
+    words.launch.short_weights = !words.is_on("optimizer.accumulate_grad_in_fp32");
   const GivenArgument* layers = words.last("model_config.moe_config.layers");
   if (layers != nullptr && layers->value.find("-1") == std::string::npos)
     return tl::unexpected(words.limit(*layers, "experts in some layers alone are not read"));

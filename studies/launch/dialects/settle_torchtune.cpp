@@ -7,6 +7,7 @@
 #include "model/base/contains.h"
 #include "model/base/text.h"
 #include "studies/launch/dialects/settle_dialect.h"
+#include "studies/launch/facts/number_in.h"
 
 namespace stepcast::launch {
 namespace {
@@ -89,6 +90,9 @@ Expected<void> settle_torchtune(DialectWords& words) {
     optimizer->value = name.find("8bit") != name.npos ? "adamw_8bit"
                        : name.starts_with("paged")    ? name.substr(5)
                                                       : name;
+    // torch/optim/sgd.py: no momentum unless told, and then no states
+    if (name == "sgd" && number_in(words.value("optimizer.momentum", "0")) == 0.0)
+      optimizer->value = "sgd_without_momentum";
   }
   words.ask_samples("tokenizer.max_seq_len", words.is_on("dataset.packed"));
   return {};

@@ -288,11 +288,22 @@ void settle_swift_2(DialectWords& words) {
   words.put_default("max_length", "2048");
 }
 
+/// swift/optimizers/mapping.py: a name goes over --optim, but for those that only group learning rates of its
+/// optimizer.
+void name_swift_optimizer(DialectWords& words) {
+  constexpr std::string_view groups[] = {"default", "lorap", "multimodal"};
+  const GivenArgument* own = words.last("optimizer");
+  if (own == nullptr || contains(groups, own->value)) return;
+  words.drop("optim");
+  words.last("optimizer")->name = "optim";
+}
+
 /// swift/trainers/arguments.py, swift/arguments/{sft_args,tuner_args}.py and base_args/model_args.py of ms-swift: its
 /// own defaults, and names for DeepSpeed's files and FSDP's that it ships.
 Expected<void> settle_swift(DialectWords& words) {
   TRY(check_swift_ranks(words));
   settle_swift_2(words);
+  name_swift_optimizer(words);
   words.put_default("gradient_checkpointing", "true");
   const std::string tuner = words.value("tuner_type", words.value("train_type", words.value("sft_type", "lora")));
   if (tuner == "full") words.drop("lora_rank");

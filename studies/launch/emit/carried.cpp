@@ -90,7 +90,7 @@ bool says_off(const GivenArgument& given, const ArgumentFact* fact) {
 /// what lies in host memory.
 bool is_of_step(const ArgumentFact* fact) {
   if (fact == nullptr) return false;
-  return fact->asks ? *fact->asks != Asked::tokenizer && !is_offload(*fact->asks) : fact->reach == Reach::step;
+  return fact->asks ? *fact->asks != Asked::tokenizer && !is_beside_plan(*fact->asks) : fact->reach == Reach::step;
 }
 
 /// The rows that are written again: the last of each name.

@@ -63,7 +63,7 @@ bool stands_in_list(std::string_view name) {
 /// The optimizer stays what it was, and where it was; a plan says nothing about which class of layers FSDP gathers at
 /// once.
 bool stays_with_the_file(const ArgumentFact& fact) {
-  return fact.asks == Asked::optimizer_name || (fact.asks && is_offload(*fact.asks)) ||
+  return fact.asks == Asked::optimizer_name || (fact.asks && is_beside_plan(*fact.asks)) ||
          fact.name.ends_with("transformer_layer_cls_to_wrap");
 }
 
@@ -93,7 +93,7 @@ std::vector<NestedSetting> carried_settings(
     constexpr std::size_t longest = 200;  // each dot is a level of the file
     if (given.spelled.size() > longest || !is_beside_step(fact) || !like->counts(given)) continue;
     const bool followed =
-        fact == nullptr || (fact->reach != Reach::uncovered && !(fact->asks && is_offload(*fact->asks)));
+        fact == nullptr || (fact->reach != Reach::uncovered && !(fact->asks && is_beside_plan(*fact->asks)));
     settings.push_back({given.spelled, json_literal(given.value), followed});
   }
   return settings;

@@ -29,7 +29,7 @@ constexpr auto asked_names = std::to_array<std::string_view>({
     "loss_as_layer", "context_kind", "ulysses", "stages_inside", "sequence_parallel", "engine",
     "data_parallel",
     "zero", "sharded_optimizer", "fully_sharded", "sharding", "optimizer_name", "keep_weights", "offload_weights",
-    "offload_optimizer",
+    "offload_optimizer", "trained_whole",
     "recompute", "recompute_all", "recompute_method", "recompute_layers", "recompute_option", "recompute_modules",
     "no_selective",
     "bf16", "fp16", "fp8", "fp8_recipe", "fp4", "precision", "converters", "plain_precision", "wide_gradients",

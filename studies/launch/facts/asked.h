@@ -34,6 +34,7 @@ enum class Asked : std::uint8_t {
   data_parallel,
   // homes
   zero, sharded_optimizer, fully_sharded, sharding, optimizer_name, keep_weights, offload_weights, offload_optimizer,
+  trained_whole,
   // recomputation
   recompute, recompute_all, recompute_method, recompute_layers, recompute_option, recompute_modules, no_selective,
   // number types
@@ -46,6 +47,9 @@ enum class Asked : std::uint8_t {
 
 /// Read so that a warning can name it; no forecast follows it, and no plan says it.
 constexpr bool is_offload(Asked asked) { return asked == Asked::offload_weights || asked == Asked::offload_optimizer; }
+
+/// The question whose answer is the matrices that are trained whole beside adapters: no plan says it either.
+constexpr bool is_beside_plan(Asked asked) { return is_offload(asked) || asked == Asked::trained_whole; }
 
 /// The word of the tables for it: "vocabulary_divisor".
 std::string_view asked_name(Asked asked);

@@ -99,6 +99,12 @@ constexpr Dialect dialect_rows[] = {
      "Megatron-LM: --megatron -- ARGS", true},
     {"OpenRLHF", "", "actor_num_nodes vllm_num_engines|rollout_batch_size vllm_num_engines",
      "a forecast of rollouts beside training steps, which there is not", true},
+    // openrlhf/cli: the programs beside its train_sft, by flat names and by those with sections
+    {"OpenRLHF's training by preferences or rewards", "", "",
+     "a forecast of rollouts, or of passes of other networks in a step, which there is not; its fine-tuning is read: "
+     "--openrlhf-sft", true,
+     "openrlhf.cli.train_ppo|openrlhf.cli.train_ppo_ray|openrlhf.cli.train_dpo|openrlhf.cli.train_kto|"
+     "openrlhf.cli.train_rm|openrlhf.cli.train_prm|openrlhf.cli.train_kd"},
     // aws-samples/awsome-distributed-training, 3.test_cases/pytorch/FSDP, and SageMaker's examples before it
     {"AWS's FSDP samples", "", "max_context_width hidden_width|hidden_width num_heads", sizes_and_plan, true},
     // hpcaitech/ColossalAI, examples/language and applications

@@ -67,8 +67,7 @@ const NetworkSpec* named_network(const LaunchSubject& subject) {
   while (name && name->ends_with('/')) name->pop_back();  // a folder's last part names the network
   if (name) name = without_cache(*name);
   // torchtitan's names are families; a flavor that is not in its table is somebody's own
-  if (name && subject.framework.id == "torchtitan" && ask.name(Asked::model_name) == "model.name" &&
-      torchtitan_model(*name, flavor.value_or("")) == nullptr)
+  if (name && subject.framework.id == "torchtitan" && torchtitan_model(*name, flavor.value_or("")) == nullptr)
     return nullptr;
   if (name && flavor) names.push_back(*name + "-" + *flavor);
   if (name) names.push_back(*name), names.push_back(std::string(last_of_path(*name)));

@@ -107,9 +107,15 @@ std::string other_flags(const std::string& nearest) {
   return fmt::format("launches of other frameworks have flags of their own: {}", fmt::join(framework_flags(), ", "));
 }
 
+constexpr std::string_view how_to_find = "the file beside the launch, or --files-from FOLDER that has it";
+
 /// At least one argument must be one that the framework knows.
 Expected<void> check_names(const Launch& launch) {
   const ArgumentTable& table = launch.framework->table();
+  if (launch.arguments.empty() && !launch.unread.empty())
+    return fail(launch.where,
+        fmt::format("{:.80} is not there, and the launch has no arguments beside it", launch.unread.front()),
+        std::string(how_to_find));
   if (launch.arguments.empty()) return fail(launch.where, "no arguments", std::string(launch_forms));
   const auto known = [&](const GivenArgument& given) { return table.find(given.name) != nullptr; };
   if (table.facts().empty() || std::any_of(launch.arguments.begin(), launch.arguments.end(), known)) return {};
@@ -125,8 +131,6 @@ Expected<void> check_names(const Launch& launch) {
 bool is_of_megatron(std::string_view id) {
   return (id.starts_with("megatron") && id != "megatron-swift") || id == "nemo";
 }
-
-constexpr std::string_view how_to_find = "the file beside the launch, or --files-from FOLDER that has it";
 
 /// What a dialect lacks may stand in a file that is not there.
 Expected<void> settle_with_files(Launch& launch) {
@@ -212,7 +216,7 @@ Expected<Launch> finish_launch(
   const Framework* shown = framework_of(launch, line, usual);
   launch.framework = shown != nullptr ? shown : find_framework("megatron-lm");  // until its files show another
   add_words(launch, source);  // in front of the files: references in those take them
-  TRY(add_named_files(launch, line, folders));
+  TRY(add_named_files(launch, line, folders, source.defined));
   TRY(check_dialect(launch, program));
   if (line != nullptr && line->wrapped) drop_counts_of_wrapped(launch);
   // A file may show whose launch it is.

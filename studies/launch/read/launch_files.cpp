@@ -1,6 +1,8 @@
 // Files that a launch names: written by the script itself, or beside it.
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
+#include <map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,6 +10,7 @@
 #include "calibrate/import/logs/log_lines.h"
 #include "calibrate/import/tables/plain_words.h"
 #include "model/base/json_reader.h"
+#include "studies/launch/dialects/python_launch.h"
 #include "studies/launch/read/launch.h"
 #include "studies/launch/read/launch_parts.h"
 #include "studies/launch/facts/step_words.h"
@@ -169,6 +172,45 @@ void note_missing(Launch& launch, const LaunchLine* line, const NamedFile& file)
         launch.where, name));
 }
 
+/// Where torchtitan looks for the functions of `--module llama3` (torchtitan/config/manager.py): among its models, its
+/// experiments, and as a package of somebody's own.
+Expected<std::string> registry_of(const std::string& module, const LaunchFolders& folders) {
+  std::string folder = module;
+  std::ranges::replace(folder, '.', '/');
+  const std::string files[] = {fmt::format("torchtitan/models/{}/config_registry.py", folder),
+      fmt::format("torchtitan/experiments/{}/config_registry.py", folder), folder + "/config_registry.py",
+      folder + ".py"};
+  std::error_code none;
+  for (const std::string& file : files)
+    for (const std::string& at : folders)
+      if (std::filesystem::exists(std::filesystem::path(at) / file, none)) return named_file(folders, file);
+  return named_file(folders, files[0]);  // by its last parts
+}
+
+/// What the function that --config names sets; without its text nothing of the run is known.
+Expected<void> take_registry(
+    Launch& launch, const LaunchFolders& folders, const std::map<std::string, std::string>& defined) {
+  const GivenArgument *module = launch.find("module"), *config = launch.find("config");
+  if (launch.framework->id != "torchtitan" || (module == nullptr && config == nullptr)) return {};
+  if (module == nullptr || config == nullptr)
+    return launch.unfollowed.push_back(fmt::format("{}: --module MODULE and --config NAME together say what is "
+                                                   "trained, and only one of them is there",
+               place_of(launch, module == nullptr ? *config : *module))),
+           Expected<void>{};
+  const bool open = !module->unset.empty() || !config->unset.empty();
+  TRY(const auto path, open ? Expected<std::string>() : registry_of(module->value, folders));
+  if (path.empty()) {
+    launch.lost = fmt::format("config_registry.py of torchtitan's module {:.60}", module->value);
+    return launch.unread.push_back(launch.lost), Expected<void>{};
+  }
+  TRY(const auto text, read_text_file(path));
+  TRY(Launch read, open_torchtitan_function(text, path, config->value, defined));
+  for (GivenArgument& given : read.arguments) given.file = path;
+  launch.notes.push_back(fmt::format("{} of {} is read", config->value, path));
+  launch.notes.insert(launch.notes.end(), read.notes.begin(), read.notes.end());
+  return put_in_front(launch, std::move(read.arguments), path), Expected<void>{};
+}
+
 /// "worker-1 slots=8" each; --num_gpus takes so many of each node.
 Expected<void> take_hosts(Launch& launch, const LaunchLine& line, const LaunchFolders& folders) {
   const std::string* name = last_value(line.launcher_given, "hostfile");
@@ -203,7 +245,8 @@ bool has_surroundings(const std::string& where) {
   return where != words_alone && !looks_like_config(where) && !where.ends_with(".txt") && !where.ends_with(".log");
 }
 
-Expected<void> add_named_files(Launch& launch, const LaunchLine* line, const LaunchFolders& folders) {
+Expected<void> add_named_files(Launch& launch, const LaunchLine* line, const LaunchFolders& folders,
+    const std::map<std::string, std::string>& defined) {
   constexpr std::size_t most_files = 8;
   std::vector<std::string> done;
   for (std::size_t taken = 0; taken < most_files; ++taken) {
@@ -225,6 +268,7 @@ Expected<void> add_named_files(Launch& launch, const LaunchLine* line, const Lau
     if (path.empty()) note_missing(launch, line, *next);
     else TRY(take_beside(launch, path, next->section));
   }
+  if (line != nullptr) TRY(take_registry(launch, folders, defined));
   return line != nullptr && !folders.empty() ? take_hosts(launch, *line, folders) : Expected<void>{};
 }
 

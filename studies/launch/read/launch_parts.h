@@ -2,7 +2,9 @@
 // names.
 #pragma once
 
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "calibrate/import/config/config_text.h"
@@ -19,7 +21,9 @@ Expected<const LaunchLine*> training_launch(
 const Framework* framework_of(const Launch& launch, const LaunchLine* line, std::string_view usual);
 
 /// Arguments in files that the launch names: those that the script writes itself, and those in `folders` (none: no file
-/// is opened). What the command line says stands behind them.
-Expected<void> add_named_files(Launch& launch, const LaunchLine* line, const LaunchFolders& folders);
+/// is opened), torchtitan's registry among them, whose parameters are as `defined` says. What the command line says
+/// stands behind them.
+Expected<void> add_named_files(Launch& launch, const LaunchLine* line, const LaunchFolders& folders,
+    const std::map<std::string, std::string>& defined);
 
 }  // namespace stepcast::launch

@@ -177,6 +177,35 @@ Expected<void> check_checkpoint(const Launch& launch, const LaunchHints& hints, 
                     : "the network in front: llama2-70b, or its config.json; or --lenient for what the launch tells");
 }
 
+/// New words or a head beside adapters (PEFT's modules_to_save): they have gradients, states and a copy of their own,
+/// which are many times those of the adapters.
+Expected<void> check_trained_whole(
+    const Launch& launch, const LaunchHints& hints, const LaunchedRun& run, std::vector<std::string>& warnings) {
+  if (run.lora_rank == 0 && !hints.told.contains(FieldId::lora)) return {};
+  for (const GivenArgument& given : launch.arguments) {
+    const ArgumentFact* fact = launch.framework->table().find(given.name);
+    const bool none = says_none(given.value) || is_off(given.value) || given.value == "[]";
+    if (fact == nullptr || fact->asks != Asked::trained_whole || none || !launch.counts(given)) continue;
+    std::string text = fmt::format(
+        "{:.60}: matrices that are trained whole beside adapters are not forecast, nor the memory of their gradients "
+        "and states",
+        given.value);
+    if (!hints.lenient)
+      return fail(place_of(launch, given), std::move(text), "--lenient for the forecast without them");
+    warnings.push_back(fmt::format("{}: {}", place_of(launch, given), text));
+  }
+  return {};
+}
+
+/// torchtitan has no sizes of its own beside a registry: those of its older releases are not taken for it.
+Expected<void> check_registry(const Launch& launch, const LaunchHints& hints) {
+  const bool told = hints.told.contains(FieldId::sequence) && hints.told.contains(FieldId::micro_batch);
+  if (launch.framework->id != "torchtitan" || launch.find("module") == nullptr || launch.lost.empty() || told)
+    return {};
+  return fail(launch.where, fmt::format("{} is not there, and it alone tells sequences and batch", launch.lost),
+      "--files-from FOLDER that has it, or NETWORK in front with --seq N, --micro-batch N and --lenient");
+}
+
 /// Behind all else that a launch may lack: one flag tells it.
 Expected<void> check_samples(const Launch& launch, const LaunchHints& hints, std::vector<std::string>& warnings) {
   if (launch.bound.empty() || hints.told.contains(FieldId::sequence)) return {};
@@ -199,11 +228,13 @@ Expected<LaunchReading> read_meaning(const Launch& launch, const LaunchHints& hi
     reading.notes.push_back(
         fmt::format("read as {} {}, the newest that knows all its arguments", launch.framework->name, counted.release));
   TRY(reading.request.warnings, understood(counted, hints.lenient));
+  TRY(check_registry(counted, hints));
   TRY(check_checkpoint(counted, hints, reading.request.warnings));
   LaunchAnswers answers(counted);
   TRY(check_left_open(counted, hints, answers));
   TRY(auto run, read_launched_run(counted, hints, answers, reading.notes));
   TRY(RequestWriter(counted, run, reading.request).write());
+  TRY(check_trained_whole(counted, hints, run, reading.request.warnings));
   TRY(check_samples(counted, hints, reading.request.warnings));
   if (run.lora_rank > 0 && run.network.experts.count > 0)
     reading.notes.emplace_back("adapters of experts, where the program has any, are not forecast");

@@ -33,12 +33,12 @@ constexpr OptimizerWord optimizer_words[] = {{"adam", adam_bytes}, {"adamw", ada
     {"fusedlion", one_state, adams_time}, {"lion_32bit", one_state, adams_time},
     {"paged_lion_32bit", one_state, adams_time}, {"decoupled_lionw", one_state, adams_time},
     {"lionw", one_state, adams_time}, {"clip_lion", one_state, adams_time}, {"adalr_lion", one_state, adams_time},
-    {"sgd", one_state, adams_time}, {"musgd", one_state, adams_time}, {"adagrad", one_state, adams_time},
-    {"muon", one_state, products}, {"dist_muon", one_state, products}, {"adamw_8bit", 2, adams_time},
-    {"adamw_bnb_8bit", 2, adams_time}, {"paged_adamw_8bit", 2, adams_time}, {"adam8bit", 2, adams_time},
-    {"adamw_torch_8bit", 2, adams_time}, {"ao_adamw_8bit", 2, adams_time}, {"adamw_torch_4bit", 1, adams_time},
-    {"ao_adamw_4bit", 1, adams_time}, {"lion_8bit", 1, adams_time}, {"paged_lion_8bit", 1, adams_time},
-    {"adafactor", 0, adams_time}};
+    {"sgd", one_state, adams_time}, {"sgd_without_momentum", 0, adams_time}, {"musgd", one_state, adams_time},
+    {"adagrad", one_state, adams_time}, {"muon", one_state, products}, {"dist_muon", one_state, products},
+    {"adamw_8bit", 2, adams_time}, {"adamw_bnb_8bit", 2, adams_time}, {"paged_adamw_8bit", 2, adams_time},
+    {"adam8bit", 2, adams_time}, {"adamw_torch_8bit", 2, adams_time}, {"ao_adamw_8bit", 2, adams_time},
+    {"adamw_torch_4bit", 1, adams_time}, {"ao_adamw_4bit", 1, adams_time}, {"lion_8bit", 1, adams_time},
+    {"paged_lion_8bit", 1, adams_time}, {"adafactor", 0, adams_time}};
 
 /// Megatron-LM sums gradients of bf16 in fp32 unless it is told otherwise, and those of fp16 in fp16 (main_grads_dtype,
 /// grad_reduce_in_bf16 and accumulate_allreduce_grads_in_fp32 in megatron/training/arguments.py). DeepSpeed's engine
@@ -92,8 +92,8 @@ Expected<void> read_optimizer(const LaunchSubject& subject) {
   if (row->bytes != adam_bytes || all_short)
     subject.out.optimizer_bytes = all_short && row->bytes >= one_state ? row->bytes / 2 : row->bytes;
   if (!row->apart.empty())
-    subject.out.warnings.push_back(
-        fmt::format("optimizer {}: {} bytes of states per parameter, and {}", *name, row->bytes, row->apart));
+    subject.out.warnings.push_back(fmt::format("optimizer {}: {} bytes of states per parameter, and {}", *name,
+        subject.out.optimizer_bytes.value_or(row->bytes), row->apart));
   return {};
 }
 

@@ -21,6 +21,14 @@ bool one_connection(const LaunchView& run) {
   return found != run.launch.environment.end() && found->second == "1";
 }
 
+/// Do its arguments tell all of the network? One that they name, and that is not found yet, may have experts.
+bool tells_network(LaunchView& run) {
+  const bool named = run.ask.answering(Asked::model_name) != nullptr ||
+                     run.ask.answering(Asked::config_file) != nullptr ||
+                     run.ask.answering(Asked::config_name) != nullptr;
+  return run.scenario != nullptr || (run.layers > 0 && !named);
+}
+
 /// Compute and communication streams then keep the order of their launches; not asked for from Blackwell on, nor before
 /// 23.04. Of words on a command line, and of a file of arguments, nobody knows what is set around them.
 std::string one_connection_missing(LaunchView& run) {
@@ -100,7 +108,7 @@ std::vector<InteractionRule> split_rules_of_launches(LaunchView& run) {
               "sequence {} is no multiple of tp {} x cp {}, which sequence parallelism splits it over", run.sequence,
               run.tp, run.cp)},
       {"ep without experts", any_framework, true, "ep",
-          text_if(run.ep > 1 && run.experts < 2, "ep {} without experts: {} is missing", run.ep,
+          text_if(run.ep > 1 && run.experts < 2 && tells_network(run), "ep {} without experts: {} is missing", run.ep,
               run.called(Asked::experts))},
       {"ep over experts", any_framework, true, "ep experts",
           text_if(

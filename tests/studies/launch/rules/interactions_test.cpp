@@ -260,6 +260,17 @@ TEST(Interactions, RulesOfOneFrameworkAreNotAnothers) {
   EXPECT_EQ(rule_named(interactions_of(explained), "zero under stages"), nullptr);
 }
 
+/// A network that is named, and not resolved before the GPUs or its config.json are told, may have them.
+TEST(Interactions, ExpertsOfANetworkThatIsNotThereYetAreNotMissing) {
+  for (const bool sizes : {true, false}) {
+    const Launch launch = changed_launch(
+        quiet_megatron(), std::string("--expert-model-parallel-size 4") + (sizes ? "" : " !--num-layers"));
+    ExplainedLaunch explained;
+    explained.launch = &launch;
+    EXPECT_EQ(rule_named(interactions_of(explained), "ep without experts") != nullptr, sizes);
+  }
+}
+
 TEST(Interactions, SizesBeyondAnyJobDoNotOverflow) {
   Launch launch = changed_launch(
       quiet_megatron(), "--micro-batch-size 2000000 --tensor-model-parallel-size 1 --pipeline-model-parallel-size 1");
