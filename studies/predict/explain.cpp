@@ -37,8 +37,8 @@ std::string exposure_text(const StepReport& step, const Paint& paint) {
   for (const CollectiveReport& one : step.collectives)
     table.add({one.name, fmt::format("{}", one.stage), one.kind, one.axis, fmt::format("{}", one.group_size),
         fmt::format("{:.0f}", one.count), format_seconds(one.time), format_seconds(one.exposed)});
-  const std::string beside = fmt::format(
-      "summed over the step; stage {} is the slowest, rows of others are theirs alone", step.slowest_stage);
+  const std::string beside =
+      fmt::format("summed over the step; stage {} is the slowest, rows of others are theirs alone", step.slowest_stage);
   return notation::explained_heading(paint, "Collectives in the step", beside.c_str()) + table.text("  ");
 }
 
