@@ -1,4 +1,5 @@
-// What the host pays per launch in networks with routed experts, where no fit says.
+// What the host pays per launch in networks with routed experts, beside a fit of other software that does not say. On
+// GPUs without any fit of steps the software's row speaks.
 #pragma once
 
 #include <algorithm>

@@ -59,6 +59,10 @@ CheckpointSize checkpoint_size(const Scenario& scenario, const Program& program)
   CheckpointSize size;
   size.weight = all.parameters > 0 ? all.weight_bytes / all.parameters : 0;
   size.optimizer = all.optimizer_elements > 0 ? all.optimizer_bytes / all.optimizer_elements : 0;
+  // The fp32 weights of FSDP lie in two halves in memory: what the products take, and the rest of the master copy.
+  constexpr double single = 4;
+  if (const double rest = scenario.stack.row.master_bytes; rest > 0 && size.weight + rest == single)
+    size.weight += rest, size.optimizer -= rest;
   size.adapters = scenario.plan.lora_rank > 0;
   size.written = size.trained = static_cast<double>(parameter_count(scenario.network.row));
   if (size.adapters || !run::frozen_parts(scenario.network.row).empty()) size.trained = trained_parameters(scenario);

@@ -50,7 +50,7 @@ std::string head_table(const JobForecast& job, const JobWishes& wishes) {
       range_text(spread, spread.chance_failures, counted_text)});
   const double kwh = job.energy_j() / kwh_j, per_kwh = kwh / life.whole().value();
   const auto kwh_text = [small = kwh < 1e3](double value) {
-    if (small && value < 10) return fmt::format("{:.2f} kWh", value);
+    if (small && value < 10) return fmt::format("{:.3g} kWh", value);
     return fmt::format("{} {}", grouped_digits(std::round(small ? value : value / 1e3)), small ? "kWh" : "MWh");
   };
   if (job.watts > 0)
@@ -60,7 +60,8 @@ std::string head_table(const JobForecast& job, const JobWishes& wishes) {
   if (wishes.gpu_hour_price || wishes.kwh_price) {
     const double price = hours * wishes.gpu_hour_price.value_or(0) + per_kwh * wishes.kwh_price.value_or(0);
     const auto money = [price, small = price * life.whole().value() < 100](double wall) {
-      return small ? fmt::format("{:.2f}", price * wall) : grouped_digits(std::round(price * wall));
+      return small ? fmt::format(price * wall < 0.1 ? "{:.2g}" : "{:.2f}", price * wall)
+                   : grouped_digits(std::round(price * wall));
     };
     table.add({"Cost", money(life.whole().value()), range_text(spread, spread.wall_s, money), ""});
   }

@@ -194,7 +194,7 @@ TEST(HfNetwork, LayersTakeOverKeysAndHaveInputs) {
   EXPECT_THAT(run_line("show network " + file).err, HasSubstr("num_kv_shared_layers"));
 }
 
-/// MiniCPM 4.1: up to dense_len all keys are seen, beyond it picked blocks are, which no forecast has.
+/// MiniCPM 4.1: below dense_len all keys are seen, from it on picked blocks are, which no forecast has.
 TEST(HfNetwork, LongerSequencesOfMiniCpmAreRefused) {
   const std::string file = testing_program::own_path("hf-minicpm.json");
   std::ofstream(file) << R"({"architectures": ["MiniCPMForCausalLM"], "hidden_size": 1024, "intermediate_size": 4096,
@@ -202,14 +202,17 @@ TEST(HfNetwork, LongerSequencesOfMiniCpmAreRefused) {
     "max_position_embeddings": 8192, "scale_emb": 12, "dim_model_base": 256, "scale_depth": 1.4,
     "sparse_config": {"kernel_size": 32, "kernel_stride": 16, "init_blocks": 1, "block_size": 64, "window_size": 2048,
     "topk": 64, "use_nope": false, "dense_len": 2048}})";
-  EXPECT_EQ(run_line("predict " + file + " --gpus 8 --seq 2048").code, 0);
-  const std::string beyond = "beyond 2048 queries of";
+  EXPECT_EQ(run_line("predict " + file + " --gpus 8 --seq 2047").code, 0);
+  const std::string beyond = "beyond 2047 queries of";
+  EXPECT_THAT(run_line("predict " + file + " --gpus 8 --seq 2048").err, HasSubstr(beyond));
   EXPECT_THAT(run_line("predict " + file + " --gpus 8 --seq 4096").err, HasSubstr(beyond));
   EXPECT_THAT(run_line("sweep " + file + " --gpus 8 --global-batch 64 --seq 4096").err, HasSubstr(beyond));
-  EXPECT_THAT(run_line("infer " + file + " --gpus 1 --prompt 2049").err, HasSubstr(beyond));
-  EXPECT_EQ(run_line("infer " + file + " --gpus 1 --prompt 2048").code, 0);
+  EXPECT_THAT(run_line("infer " + file + " --gpus 1 --prompt 2048").err, HasSubstr(beyond));
+  EXPECT_EQ(run_line("infer " + file + " --gpus 1 --prompt 2047").code, 0);
+  EXPECT_THAT(run_line("infer " + file + " --gpus 1 --context 2047").err, HasSubstr(beyond));
+  EXPECT_EQ(run_line("infer " + file + " --gpus 1 --context 2046").code, 0);
   EXPECT_THAT(run_line("serve " + file + " --gpus 1 --input 2000 --output 49 --concurrency 1").err, HasSubstr(beyond));
-  EXPECT_THAT(run_line("show network " + file).out, HasSubstr("2048"));
+  EXPECT_THAT(run_line("show network " + file).out, HasSubstr("2047"));
 }
 
 /// Layers that no operator describes are counted and named, and not forecast.

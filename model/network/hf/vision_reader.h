@@ -126,7 +126,11 @@ struct VisionReader {
     }
     return usual;
   }
-  [[nodiscard]] static std::int64_t square(std::int64_t side) { return side * side; }
+  /// Of a side beyond 100,000 that of 100,000, which is refused as too wide a row: no product of it leaves the integers.
+  [[nodiscard]] static std::int64_t square(std::int64_t side) {
+    side = std::min<std::int64_t>(side, 100'000);
+    return side * side;
+  }
 };
 
 /// The features that the text gets, by the number of layers that gave them, in order of the file's list or number

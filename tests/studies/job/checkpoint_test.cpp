@@ -58,11 +58,12 @@ TEST(Checkpoint, TwelvePlansWeighWhatTheirFormatsWrite) {
   }
 }
 
-CheckpointSize size_of(const char* network, const std::vector<std::pair<const char*, const char*>>& said) {
+CheckpointSize size_of(const char* network, const std::vector<std::pair<const char*, const char*>>& said,
+    const char* stack = "megatron-core") {
   run::Request request;
   request.network = *run::choose_network(network, "network");
   request.machine = *run::choose_machine("dgx-h100", "machine");
-  request.stack = *run::choose_stack("megatron-core", "stack");
+  request.stack = *run::choose_stack(stack, "stack");
   for (const auto& [key, value] : said) EXPECT_TRUE(request.say(key, value, key)) << key;
   const auto scenario = run::complete(request);
   if (!scenario) throw std::runtime_error(to_text(scenario.error()));
@@ -90,6 +91,10 @@ TEST(Checkpoint, OfFrozenPartsHoldsTheirWeightsAlone) {
   EXPECT_DOUBLE_EQ(some.written, all.written);
   EXPECT_NEAR((all.trained - some.trained) / static_cast<double>(encoder_parameter_count(network)), 1, 1e-9);
   EXPECT_NEAR((all.all - some.all).value() / (12 * static_cast<double>(encoder_parameter_count(network))), 1, 1e-6);
+  // FSDP's fp32 weights stay without their moments.
+  frozen.emplace_back("zero", "3");
+  const CheckpointSize sharded = size_of("qwen2.5-vl-7b", frozen, "pytorch-fsdp");
+  EXPECT_NEAR(sharded.all.value() / (4 * sharded.written + 8 * sharded.trained), 1, 1e-9);
 }
 
 TEST(Checkpoint, BloomsIsWhatItsCardSays) {

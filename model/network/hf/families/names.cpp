@@ -53,7 +53,8 @@ void minicpm(HfReader& r) {
       static_cast<void>(sparse->has(key));
     constexpr std::int64_t usual_length = 8192;  // configuration_minicpm.py of openbmb's files
     r.spec.dense_positions = usual_length;
-    sparse->optional("dense_len", r.spec.dense_positions, IntegerRange{1, std::int64_t{1} << 30});
+    sparse->optional("dense_len", r.spec.dense_positions, IntegerRange{2, std::int64_t{1} << 30});
+    --r.spec.dense_positions;  // MiniCPMInfLLMv2Attention.forward: dense where kv_seq_len < dense_len
     r.note(
         fmt::format("beyond {} positions queries see picked blocks of keys (sparse_config): longer sequences are not "
                     "forecast",

@@ -48,7 +48,8 @@ Expected<Figures3> predicted(const Launch& launch, const LaunchHints& hints, con
   const auto prediction = run::predict(*scenario);
   if (!prediction) return tl::unexpected(prediction.error());
   double moved = 0;
-  for (const CollectiveReport& one : prediction->step.collectives) moved += one.bytes.value() * one.count;
+  for (const CollectiveReport& one : prediction->step.collectives)
+    if (one.stage == prediction->step.slowest_stage) moved += one.bytes.value() * one.count;
   return Figures3{prediction->step.step_time.value(), prediction->step.memory.peak.value(), moved};
 }
 
