@@ -126,7 +126,8 @@ struct VisionReader {
     }
     return usual;
   }
-  /// Of a side beyond 100,000 that of 100,000, which is refused as too wide a row: no product of it leaves the integers.
+  /// Of a side beyond 100,000 that of 100,000, which is refused as too wide a row: no product of it leaves the
+  /// integers.
   [[nodiscard]] static std::int64_t square(std::int64_t side) {
     side = std::min<std::int64_t>(side, 100'000);
     return side * side;

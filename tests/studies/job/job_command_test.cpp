@@ -2,6 +2,7 @@
 #include <cmath>
 #include <fstream>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -112,6 +113,16 @@ TEST(JobCommand, CostAndPower) {
   const double time = json.at("time_to_train_s");
   EXPECT_NEAR(json.at("energy_j"), 64 * 1250 * time, 1);
   EXPECT_NEAR(json.at("cost"), 64 * time / 3600 * 2 + 64 * 1.25 * time / 3600 * 0.1, 1e-3);
+}
+
+TEST(JobCommand, SmallJobsHaveKilowattHours) {
+  // 20 steps of 64 GPUs at 1 kW: kWh = steps' seconds x 64 / 3600, below a MWh.
+  const std::string run = std::string(small_run) + "--steps 20 --watts 1000 --gpu-hour-price 0.01 --lives 100";
+  const double kwh = shown(run).at("energy_j").get<double>() / 3.6e6;
+  ASSERT_LT(kwh, 1000);
+  const std::string text = testing_program::run_line(run).out;
+  EXPECT_THAT(text, HasSubstr(kwh < 10 ? fmt::format("{:.3g} kWh", kwh) : fmt::format("{:.0f} kWh", kwh)));
+  EXPECT_THAT(text, testing::Not(HasSubstr("Energy  0")));
 }
 
 TEST(JobCommand, SparesArePaid) {

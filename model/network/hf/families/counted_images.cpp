@@ -125,8 +125,7 @@ void dinov3(HfReader& r) {
   constexpr Count class_and_mask = 2;
   const Count tokens = class_and_mask + r.size_or("num_register_tokens", 0);
   r.size_or("image_size", 224);
-  const Count patch = r.size_or("patch_size", 16, 1),
-              numbers = r.size_or("num_channels", 3) * patch * patch;
+  const Count patch = r.size_or("patch_size", 16, 1), numbers = r.size_or("num_channels", 3) * patch * patch;
   two_sided(r,
       tokens * h + linear(numbers, h) + n.layers * (attention + feed + 2 * layernorm(h) + 2 * h) + layernorm(h),
       "vision", "a loss (DINOv3ViTModel has none)");
