@@ -189,16 +189,15 @@ std::string collectives_section(const Page& page) {
         format_bytes_decimal(sum.received), format_seconds(sum.time), format_seconds(sum.exposed),
         to_text(sum.source)});
   }
-  std::string text = page.heading("Collectives", "one GPU of the slowest stage, whole step") + table.text("  ");
-  if (sums.size() > most_collectives)
-    text += page.paint.dim(fmt::format("  and {} smaller: {}, exposed {} (--explain lists all)\n",
-        sums.size() - most_collectives, format_seconds(rest_time), format_seconds(rest_exposed)));
   Seconds elsewhere;
   for (const CollectiveReport& one : page.step.collectives)
     if (one.stage != page.step.slowest_stage) elsewhere += one.time;
-  if (elsewhere.value() > 0)
-    text += page.paint.dim(
-        fmt::format("  beside those of other stages alone: {} (--explain lists all)\n", format_seconds(elsewhere)));
+  std::string beside = "one GPU of the slowest stage, whole step";
+  if (elsewhere.value() > 0) beside += fmt::format("; other stages have {} of their own", format_seconds(elsewhere));
+  std::string text = page.heading("Collectives", beside) + table.text("  ");
+  if (sums.size() > most_collectives)
+    text += page.paint.dim(fmt::format("  and {} smaller: {}, exposed {} (--explain lists all)\n",
+        sums.size() - most_collectives, format_seconds(rest_time), format_seconds(rest_exposed)));
   return text;
 }
 

@@ -169,16 +169,18 @@ double start_across(const Scenario& scenario) {
 }
 
 void scale_inside_latency(Scenario& scenario, double factor) {
-  const Level& level = scenario.machine.row.levels.front();
+  Level& level = scenario.machine.row.levels.front();
+  level.latency = level.latency * factor;
   for (CollectiveCurve& curve : scenario.profile.row.collectives)
     if (inside_curve(curve, level)) scale_curve_latency(curve, factor);
 }
 
 /// The law of a fabric that the profile leaves to the default is put into it, so that it can be scaled.
 void scale_network_latency(Scenario& scenario, double factor) {
-  const std::vector<Level>& levels = scenario.machine.row.levels;
+  std::vector<Level>& levels = scenario.machine.row.levels;
   std::vector<ScaleOutLaw>& laws = scenario.profile.row.scale_out;
   for (std::size_t i = 1; i < levels.size(); ++i) {
+    levels[i].latency = levels[i].latency * factor;
     if (find_scale_out(scenario.profile.row, levels[i]) == nullptr)
       laws.push_back(scale_out_law(scenario.profile.row, levels[i]));
   }
@@ -309,8 +311,6 @@ void scale_bandwidth(Scenario& scenario, std::size_t i, double factor) {
   Level& level = machine.levels.at(i);
   level.bandwidth_per_gpu = level.bandwidth_per_gpu * factor;
   level.port_bandwidth = level.port_bandwidth * factor;
-  // What a NIC carries comes over the host's link: a machine file with less of it is refused.
-  if (i == 1 && before.host_link.value() > 0) machine.host_link = std::max(before.host_link, level.bandwidth_per_gpu);
   if (i == 0 && on_nvlink(level.fabric)) machine.gpu.scale_up_bandwidth = machine.gpu.scale_up_bandwidth * factor;
   if (i == 0) scale_engine_all_reduces(scenario.profile.row, factor);
   for (EngineExchange& law : scenario.profile.row.engine_exchanges)

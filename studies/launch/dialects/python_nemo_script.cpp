@@ -144,8 +144,8 @@ bool only_hands_it_on(std::string_view text, std::string_view variable) {
     if (!behind.empty() && is_python_letter(behind.front())) continue;
     const auto end = std::ranges::find_if_not(behind, [](char c) { return is_python_letter(c) || c == '.'; });
     const std::string_view before = stripped(text.substr(0, at)), rest = stripped(std::string_view(end, behind.end()));
-    const bool argument = !before.empty() && std::string_view("(,=").find(before.back()) != std::string_view::npos &&
-                          !rest.empty() && std::string_view(",)").find(rest.front()) != std::string_view::npos;
+    const bool argument = !before.empty() && std::string_view("(,={").find(before.back()) != std::string_view::npos &&
+                          !rest.empty() && std::string_view(",)}").find(rest.front()) != std::string_view::npos;
     if (depth != 1 || !argument) return false;  // nor is it part of a condition
   }
   return true;

@@ -91,8 +91,10 @@ void name_called_recipe(DialectWords& words) {
 
 /// "recipe.peft: null" leaves adapters out of a recipe that may tune some.
 bool leaves_out_adapters(DialectWords& words) {
-  const GivenArgument* told = words.last("recipe.peft");
-  return told != nullptr && says_none(told->value);
+  const auto& all = words.launch.arguments;
+  const auto told =
+      std::find_if(all.rbegin(), all.rend(), [](const GivenArgument& given) { return given.name == "recipe.peft"; });
+  return told != all.rend() && says_none(told->value);
 }
 
 }  // namespace

@@ -134,7 +134,7 @@ TEST(InferWhatIf, FasterHardwareIsNoSlowerInAnyPhase) {
 TEST(InferWhatIf, WhatCannotRunIsSaid) {
   const auto ran = run_line("infer llama3-70b --tp 8 --context 8192 --batch 64 --what-if");
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("Cannot run\n  --tp 4: 64 sequences of 8192 positions, and the cache holds"));
+  EXPECT_THAT(ran.out, HasSubstr("Cannot run\n  --tp 4: 64 sequences of 8193 positions, and the cache holds"));
   const auto json =
       nlohmann::json::parse(run_line("infer llama3-70b --tp 8 --context 8192 --batch 64 --what-if --json").out);
   EXPECT_EQ(json["cannot_run"][0]["change"], "--tp 4");

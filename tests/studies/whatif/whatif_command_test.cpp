@@ -70,7 +70,7 @@ MachineLever lever_called(const Scenario& scenario, const std::string& id) {
 }
 
 /// What a row says it changes from is what prices read, not what the machine's levels say of themselves.
-TEST(WhatIf, latencies_change_from_what_is_used) {
+TEST(WhatIf, LatenciesChangeFromWhatIsUsed) {
   Scenario scenario = scenario_of("llama3-70b --machine dgx-h100 --gpus 128 --tp 8 --pp 4 --global-batch 128");
   const auto amount = [&](const char* id) {
     for (const MachineLever& lever : machine_levers(scenario))
@@ -84,13 +84,6 @@ TEST(WhatIf, latencies_change_from_what_is_used) {
   for (Level& level : scenario.machine.row.levels) level.latency = Seconds(500e-6);
   EXPECT_EQ(amount("latency"), inside);
   EXPECT_NEAR(amount("network-latency"), 132e-6, 1e-9);
-}
-
-/// A machine file with such a NIC and the old link of the host would be refused.
-TEST(WhatIf, a_faster_nic_comes_with_a_host_link_that_carries_it) {
-  Scenario scenario = scenario_of("llama3-8b --machine dgx-h100 --gpus 16 --global-batch 32");
-  scale_bandwidth(scenario, 1, 2);
-  EXPECT_TRUE(check_fabric(scenario.machine.row).has_value());
 }
 
 TEST(WhatIf, FactorOneChangesNothing) {
