@@ -82,7 +82,8 @@ TEST(Checkpoint, OfAdaptersHoldsThemAlone) {
 }
 
 TEST(Checkpoint, OfFrozenPartsHoldsTheirWeightsAlone) {
-  const std::vector<std::pair<const char*, const char*>> run{{"gpus", "8"}, {"images", "1"}, {"encoder_sequence", "1024"}};
+  const std::vector<std::pair<const char*, const char*>> run{
+      {"gpus", "8"}, {"images", "1"}, {"encoder_sequence", "1024"}};
   auto frozen = run;
   frozen.emplace_back("freeze", "encoder,projector");
   const CheckpointSize all = size_of("qwen2.5-vl-7b", run), some = size_of("qwen2.5-vl-7b", frozen);
