@@ -60,8 +60,9 @@ std::string head_table(const JobForecast& job, const JobWishes& wishes) {
   if (wishes.gpu_hour_price || wishes.kwh_price) {
     const double price = hours * wishes.gpu_hour_price.value_or(0) + per_kwh * wishes.kwh_price.value_or(0);
     const auto money = [price, small = price * life.whole().value() < 100](double wall) {
-      return small ? fmt::format(price * wall < 0.1 ? "{:.2g}" : "{:.2f}", price * wall)
-                   : grouped_digits(std::round(price * wall));
+      const double cost = price * wall;
+      if (!small) return grouped_digits(std::round(cost));
+      return cost < 0.1 ? fmt::format("{:.2g}", cost) : fmt::format("{:.2f}", cost);
     };
     table.add({"Cost", money(life.whole().value()), range_text(spread, spread.wall_s, money), ""});
   }
