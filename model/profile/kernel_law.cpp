@@ -191,7 +191,8 @@ KernelTime gemm_time(const RooflineLaw& law, const GpuUnits& units, const GemmQu
 // 384 rows of zeros and numbers are 512 rows: no kernel has to take longer than one of more rows. DeepGEMM's tables on
 // H100 and H200 say otherwise by more than tiles explain: 3 % of the shapes take 1.25 to 3 times as long as the same
 // weights with more rows. The mean held-out error on H100 is 8.2 for 8.5 % without the bound in folds of single rows,
-// and 8.2 for 8.0 % in folds of weights: some of these shapes are slow again and again.
+// and 8.2 for 8.0 % in folds of weights: some of these shapes are slow again and again. The catalogue's two laws were
+// marked by hand, for the sake of rows in between; a new fit (calibrate/fit/fit_law.cpp) would not mark that of H100.
 KernelTime gemm_time(const RooflineLaw& law, const GpuUnits& units, const GemmQuery& gemm, Bytes moved) {
   KernelTime out = product_corrected(law, units, gemm, moved);
   if (!law.refinement.bounded_by_padding) return out;

@@ -69,8 +69,9 @@ void write_checkpoint(JsonWriter& json, const JobForecast& job) {
   json.base_fields("all_bytes", size.all, "fullest_gpu_bytes", size.fullest_gpu, "write_s", job.settings.times.write,
       "read_s", job.settings.times.read, "copy_s", job.settings.times.copy, "blocking_s", saves.store, "settle_s",
       saves.settle, "interval_s", saves.interval * static_cast<double>(saves.per_stored));
-  json.fields("bytes_per_parameter", size.all.value() / size.written, "parameters", size.written, "trained_parameters",
-      size.trained, "storage_assumed", job.settings.storage.assumed);
+  if (!size.asked) json.field("bytes_per_parameter", size.all.value() / size.written);
+  json.fields(
+      "parameters", size.written, "trained_parameters", size.trained, "storage_assumed", job.settings.storage.assumed);
   if (saves.per_stored > 1) json.base_field("memory_interval_s", saves.interval);
   json.list("laws", job.laws, [&](const LawAnswer& law) {
     json.field("law", law.id);

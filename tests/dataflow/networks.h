@@ -25,4 +25,19 @@ inline Network section_c_network(std::int64_t data_ranks = 1, const NetworkSpec&
   return build_network(spec, {data_ranks, 4096, 2, 2}, AttentionForm::fused);
 }
 
+/// Small enough to be executed with numbers.
+inline NetworkSpec tiny_transformer() {
+  NetworkSpec spec;
+  spec.id = "tiny";
+  spec.layers = 2;
+  spec.hidden = 4;
+  spec.ffn_hidden = 6;
+  spec.heads = 4;
+  spec.kv_heads = 2;
+  spec.head_dim = 2;
+  spec.vocab = 5;
+  spec.sequence = 3;
+  return spec;
+}
+
 }  // namespace stepcast::dataflow

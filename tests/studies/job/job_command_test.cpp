@@ -37,6 +37,8 @@ TEST(JobCommand, FiguresFollowFromEachOther) {
   const double between = json.at("failure_model").at("mean_between_s"), save = json.at("checkpoint").at("blocking_s");
   EXPECT_NEAR(between, 5 * 86400.0, 1e-3);
   EXPECT_NEAR(save, 10, 1e-9);
+  EXPECT_EQ(json.at("checkpoint").at("all_bytes"), 100e9);
+  EXPECT_FALSE(json.at("checkpoint").contains("bytes_per_parameter")) << "the format is nobody's";
   EXPECT_NEAR(json.at("failure_model").at("restart_s"), 120, 1e-9);  // 115 s and 5 s to read
   EXPECT_NEAR(json.at("checkpoint").at("laws")[0].at("interval_s"), std::sqrt(2 * 10 * 432'000.0), 1e-6);
   const double step = json.at("step_time_s"), t = json.at("checkpoint").at("interval_s");
