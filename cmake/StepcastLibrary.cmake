@@ -22,7 +22,7 @@ endfunction()
 # stepcast_unity(TARGET SOURCE...): in unity builds the sources of a target are compiled in equal parts of at most
 # STEPCAST_UNITY_BYTES, in the order of their folders: an edited source compiles its part anew, and larger parts read
 # the same headers less often. A name is its own in the namespace of its folder.
-set(STEPCAST_UNITY_BYTES 170000 CACHE STRING "Bytes of sources that are compiled at once")
+set(STEPCAST_UNITY_BYTES 85000 CACHE STRING "Bytes of sources that are compiled at once")
 function(stepcast_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
   list(SORT ARGN)
