@@ -96,6 +96,11 @@ double kept_inside(CollectiveKind kind, double size, double inside) {
   return kind == CollectiveKind::all_to_all ? (inside - 1) / (size - 1) : 1;
 }
 
+bool shares_adapters(const Machine& machine, std::size_t tier) {
+  const Level& level = machine.levels[tier];
+  return tier == 1 && level.ports > 0 && level.ports < machine.levels.front().gpus;
+}
+
 /// Bandwidth with which one group's ring enters an instance that holds `inside` of its members. Where GPUs share ports,
 /// rings of 2 or 4 ranks per node run as if all groups side by side on a node entered by one and the same port; those
 /// of 1 rank per node, and those that fill the node, have all ports (inferred from VIA-Research/vTrain f8dda847,
@@ -104,18 +109,21 @@ double kept_inside(CollectiveKind kind, double size, double inside) {
 BytesPerSecond entry_rate(const Machine& machine, std::size_t tier, CollectiveKind kind, std::int64_t inside) {
   const Level& level = machine.levels[tier];
   const std::int64_t gpus = machine.levels[tier - 1].gpus;
-  const bool shared = tier == 1 && level.ports > 0 && level.ports < gpus && level.fabric == FabricKind::infiniband;
+  const bool shared = shares_adapters(machine, tier) && level.fabric == FabricKind::infiniband;
   if (kind == CollectiveKind::all_to_all || !shared || inside <= 1 || inside >= gpus)
     return level.bandwidth_per_gpu * static_cast<double>(inside);
   return level.port_bandwidth * (static_cast<double>(inside) / static_cast<double>(gpus));
 }
 
 /// What NCCL's trees gain on two nodes, where each byte crosses the adapters once and a ring's twice: they run at this
-/// share of the rate inside a node. With NVLS they may fill the adapters; without, tables and steps show rings where
-/// the adapters are the slower side or hardly faster (p4d, DGX-1, vTrain's A100 with 4 adapters) and trees where they
-/// have rate to spare (A100 with 8). The share is fitted with the rdma law of rate_law.cpp; how much is to spare was
-/// chosen by hand: by the adapters' rate alone vTrain's runs come out 20 % too fast.
-constexpr double tree_share = 0.9, to_spare = 1.25;
+/// share of the rate inside a node, fitted with the rdma law of rate_law.cpp. Tables and steps show them where each GPU
+/// has an adapter or the switches reduce (A100 with 8, H100, B200); where GPUs share adapters they show rings (p4d,
+/// DGX-1 and vTrain's A100, each with 4 for 8 GPUs).
+constexpr double tree_share = 0.9;
+
+/// The ramp of the adapters slows a node's links too where these are up to so much slower, for then both work at once
+/// (NVLS of H100: links of 450 GB/s for adapters of 400). Chosen by hand: PCIe nodes are slower by more.
+constexpr double keeping_pace = 2;
 
 /// Of a ring over all ranks in the LL128 protocol: base 14 us, 1.9 us per hop on NVLink and 4 us between nodes
 /// (NVIDIA/nccl v2.28.9-1 src/graph/tuning.cc).
@@ -123,9 +131,9 @@ Seconds ring_latency(std::int64_t ranks, std::int64_t nodes) {
   return Seconds(1e-6 * (14 + 1.9 * static_cast<double>(ranks - nodes) + 4.0 * static_cast<double>(nodes - 1)));
 }
 
-Seconds two_node_tree(const Level& node, Seconds inside, Seconds adapters, Seconds ring) {
-  const Seconds tree = inside / tree_share;
-  return node.in_network_reduction || adapters * to_spare <= tree ? std::min(ring, std::max(tree, adapters)) : ring;
+bool reduces_by_trees(const Machine& machine, CollectiveKind kind, const GroupPlacement& placement) {
+  if (kind != CollectiveKind::all_reduce || placement.nodes != 2 || placement.below.front() <= 1) return false;
+  return machine.levels.front().in_network_reduction || !shares_adapters(machine, 1);
 }
 
 /// Each tier that the group crosses carries its share at the same time; the slowest decides, the outermost adds
@@ -135,12 +143,20 @@ CollectiveTime through_ports(const Machine& machine, const Profile& profile, Col
   const auto size = static_cast<double>(placement.ranks);
   const std::int64_t inside = placement.below.front();
   const Bytes buffer = received / received_share(kind, placement.ranks);
-  CollectiveTime out =
-      inside_node(machine, profile, kind, inside, received * kept_inside(kind, size, static_cast<double>(inside)));
-  const Seconds floor = std::min(out.time, inside_node(machine, profile, kind, inside, Bytes(1)).time);
+  const double kept = kept_inside(kind, size, static_cast<double>(inside));
+  const auto inside_time = [&](Bytes bytes) { return inside_node(machine, profile, kind, inside, bytes).time; };
+  CollectiveTime out = inside_node(machine, profile, kind, inside, received * kept);
+  const Seconds floor = std::min(out.time, inside_time(Bytes(1)));
   const Seconds within = out.time - floor;
+  // The ramp was fitted on tables from 1 MiB up, mostly of 8 ranks on a node, as a factor of the slower side. What a
+  // smaller buffer takes inside the node is latency for the most part, which no ramp multiplies: there the share of the
+  // rate falls with the buffer.
+  const Bytes smallest(std::max(1 << 20, (1 << 20) / 8 * static_cast<int>(placement.below.back())));
+  const double part = std::min(1.0, buffer / smallest);
+  const Seconds at_rate =
+      part > 0 && part < 1 ? std::min(within, (inside_time(received * (kept / part)) - floor) * part) : within;
+  const bool trees = reduces_by_trees(machine, kind, placement);
   Seconds slowest = within, latency;
-  double ramp = 1;
   double hops = 0;
   for (std::size_t i = 1; i <= placement.below.size(); ++i) {
     const Level& level = machine.levels[i];
@@ -151,16 +167,18 @@ CollectiveTime through_ports(const Machine& machine, const Profile& profile, Col
     // A cap is that of one connection; an exchange has one to every other instance.
     const double connections = kind == CollectiveKind::all_to_all ? static_cast<double>(placement.nodes - 1) : 1;
     const BytesPerSecond rate = law.cap.value() > 0 ? std::min(ports, law.cap * connections) : ports;
-    Seconds time = received * through_own_port(kind, size, below) / (rate * law.efficiency);
-    if (kind == CollectiveKind::all_reduce && placement.nodes == 2 && inside > 1)
-      time = two_node_tree(machine.levels.front(), within, buffer / (rate * (below * law.efficiency)), time);
-    ramp = ramp_of(law, buffer / below);
+    Seconds ports_time = received * through_own_port(kind, size, below) / (rate * law.efficiency);
+    if (trees)
+      ports_time = std::min(ports_time, std::max(at_rate / tree_share, buffer / (rate * (below * law.efficiency))));
+    const Seconds paced = std::max(ports_time, std::min(at_rate, ports_time * keeping_pace));
+    const Seconds time = std::max(within, paced * ramp_of(law, buffer / below));
     hops = law.ring_hops;
     // The answer leans on every law that it was chosen from: the most doubtful names its source, the widest its spread.
     out.source = inside > 1 || i > 1 ? std::max(out.source, law.source) : law.source;
     out.spread = {std::min(out.spread.p10, law.spread.p10), std::max(out.spread.p90, law.spread.p90)};
-    if (time < slowest) continue;
-    slowest = time;
+    const bool decides = ports_time >= at_rate && time >= slowest;
+    slowest = std::max(slowest, time);
+    if (!decides) continue;
     out.law = names().ports[static_cast<std::size_t>(level.fabric)].c_str();
     out.extrapolated = false;
     out.curve = nullptr;
@@ -169,7 +187,7 @@ CollectiveTime through_ports(const Machine& machine, const Profile& profile, Col
   if (kind == CollectiveKind::all_gather || kind == CollectiveKind::reduce_scatter)
     latency = std::max(latency, hops * ring_latency(placement.ranks, placement.nodes));
   latency += floor;
-  out.time = latency + slowest * ramp;
+  out.time = latency + slowest;
   out.bound = bound_of(out.time, latency);
   return out;
 }

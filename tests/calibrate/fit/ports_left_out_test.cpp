@@ -98,8 +98,8 @@ struct PortsError {
 };
 
 /// Before a law was fitted: 0.9 of the adapters' rate, 25 us and 12 us for each doubling of nodes, whatever transports.
-/// 260 points of 22 tables: 28.6 % off by that law with 64 % inside its interval; 21.1 % with the own table left out,
-/// 83 % inside; 18.7 % by the shipped law, 89 % inside.
+/// 260 points of 22 tables: 28.5 % off by that law with 64 % inside its interval; 21.4 % with the own table left out,
+/// 82 % inside; 18.9 % by the shipped law, 88 % inside.
 TEST(PortsLeftOut, OtherTablesSayMoreThanTheAdaptersRate) {
   const auto tables = ports_tables();
   PortsError left_out, shipped, before;
@@ -114,7 +114,7 @@ TEST(PortsLeftOut, OtherTablesSayMoreThanTheAdaptersRate) {
         table, {FabricKind::infiniband, 0.9, Seconds(25e-6), Seconds(12e-6), Seconds(0), Source::assumed, {0.75, 1.5}});
   }
   EXPECT_EQ(left_out.points, 260);
-  EXPECT_NEAR(before.mean(), 0.286, 0.001);
+  EXPECT_NEAR(before.mean(), 0.285, 0.001);
   EXPECT_LT(left_out.mean(), 0.22);
   EXPECT_LT(shipped.mean(), 0.19);
   EXPECT_GE(left_out.inside, 0.8 * left_out.points);

@@ -118,6 +118,50 @@ TEST(CollectiveLaw, trees_of_two_nodes_run_near_the_rate_of_one) {
   EXPECT_NEAR(milliseconds("oci-a100-roce"), 67.7, 0.1 * 67.7);
 }
 
+/// Steps of the square root of two from 8 B to 8 GiB on every machine of the catalogue. Measured curves inside a node
+/// have dips of up to 4 percent.
+TEST(CollectiveLaw, more_bytes_across_nodes_never_take_less_time) {
+  using enum CollectiveKind;
+  std::array<std::array<int, 2>, 6> layouts{{{4, 2}, {8, 4}, {16, 2}, {16, 16}, {32, 4}, {128, 16}}};
+  int asked_times = 0;
+  for (const Machine& machine : built_in().machines) {
+    const Profile profile = default_profile(machine.gpu, built_in().profiles);
+    for (const CollectiveKind kind : {all_reduce, all_gather, reduce_scatter, all_to_all, send_recv})
+      for (const auto& [ranks, nodes] : layouts) {
+        double before = 0;
+        for (double bytes = 8; bytes < 1e10; bytes *= std::sqrt(2.0)) {
+          const auto time = collective_time(machine, profile, CollectiveQuery{kind, ranks, nodes, Bytes(bytes)});
+          if (!time) break;
+          ++asked_times;
+          EXPECT_GE(time->time.value(), 0.95 * before)
+              << machine.id << ' ' << to_text(kind) << ' ' << ranks << " on " << nodes << ": " << bytes << " B";
+          before = time->time.value();
+        }
+      }
+  }
+  EXPECT_GT(asked_times, 20000);
+}
+
+/// Where each GPU has an adapter, two nodes reduce by trees, however fast the links inside are: with faster links no
+/// reduction takes longer.
+TEST(CollectiveLaw, faster_links_inside_a_node_never_slow_a_reduction_on_two) {
+  for (const Machine& row : built_in().machines) {
+    if (row.levels.size() < 2) continue;
+    const Profile profile;  // NCCL's model, whose rates follow the links
+    double before = 1e9;
+    for (const double faster : {1.0, 1.25, 1.5, 2.0, 3.0, 4.0}) {
+      Machine machine = row;
+      Level& node = machine.levels.front();
+      node.bandwidth_per_gpu = node.bandwidth_per_gpu * faster, node.port_bandwidth = node.port_bandwidth * faster;
+      const auto time = collective_time(
+          machine, profile, CollectiveQuery{CollectiveKind::all_reduce, 2 * node.gpus, 2, Bytes(64 << 20)});
+      if (!time) break;
+      EXPECT_LE(time->time.value(), 1.001 * before) << machine.id << ", links x " << faster;
+      before = time->time.value();
+    }
+  }
+}
+
 TEST(CollectiveLaw, a_curve_of_this_network_comes_before_the_ports) {
   Profile profile;
   profile.collectives = {law_curve(CollectiveKind::all_gather, 32, 4, 50e-6, 310e9),
