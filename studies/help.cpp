@@ -31,8 +31,9 @@ std::string flags_by_group(std::span<const Flag> flags) {
 }  // namespace
 
 std::string program_help(std::span<const Command> commands) {
-  std::string text = "stepcast forecasts what training steps, serving and whole jobs of large models cost on GPU clusters.\n\n"
-                     "Usage: stepcast COMMAND ...\n\nCommands\n";
+  std::string text =
+      "stepcast forecasts what training steps, serving and whole jobs of large models cost on GPU clusters.\n\n"
+      "Usage: stepcast COMMAND ...\n\nCommands\n";
   for (const Command& command : commands) text += fmt::format("  {:<12}{}\n", command.name, command.summary);
   text += "\nExamples\n";
   for (const Command& command : commands) text += fmt::format("  {}\n", command.examples.front());

@@ -1,4 +1,4 @@
-// stepcast: what one training step of a large model costs on a GPU cluster.
+// stepcast: what training, serving and whole jobs of large models cost on GPU clusters.
 #include <malloc.h>
 
 #include "studies/commands.h"
