@@ -22,8 +22,9 @@ namespace {
 
 constexpr std::size_t step = 16, largest = 512, sizes = largest / step + 1;
 constexpr std::size_t span_bytes = std::size_t{1} << 16;
-/// Of addresses; memory is taken span by span, as it is written to.
-constexpr std::size_t region_bytes = std::size_t{1} << 36, spans = region_bytes / span_bytes;
+/// Of addresses, as many as the system lets us have; memory is taken span by span, as it is written to.
+constexpr std::size_t most_region_bytes = std::size_t{1} << 36, least_region_bytes = std::size_t{1} << 30;
+constexpr std::size_t most_spans = most_region_bytes / span_bytes;
 
 struct Piece {
   Piece* next;
@@ -40,21 +41,22 @@ constinit thread_local std::array<Pieces, sizes> own{};
 struct Region {
   std::mutex mutex;
   bool asked = false;
-  std::size_t taken = 0;             ///< spans
+  std::size_t spans = 0, taken = 0;
   std::array<Piece*, sizes> left{};  ///< by threads that have ended
 };
 constinit Region region;
 constinit std::atomic<char*> region_begin = nullptr;  ///< null: none yet, or the system has none for us
+constinit std::atomic<bool> full = false;             ///< no further span can be had
 /// By span: of what size its pieces are, in steps. Pages of it exist where it was written to.
-constinit std::array<std::uint8_t, spans> size_of_span{};
+constinit std::array<std::uint8_t, most_spans> size_of_span{};
 
 std::size_t place_of(std::size_t bytes) { return bytes == 0 ? 1 : (bytes + step - 1) / step; }
 
-/// Into the region; spans' count where it is not ours.
+/// Into the region; most_spans where it is not ours.
 std::size_t span_of(const void* memory) {
   const char* const begin = region_begin.load(std::memory_order_relaxed);
   const auto offset = static_cast<std::size_t>(static_cast<const char*>(memory) - begin);
-  return begin != nullptr && offset < region_bytes ? offset / span_bytes : spans;
+  return begin != nullptr && offset < most_region_bytes ? offset / span_bytes : most_spans;
 }
 
 /// Gives a thread's lists away when it ends. Made by the first span that the thread takes.
@@ -87,15 +89,26 @@ void* from_malloc(std::size_t bytes) {
   }
 }
 
+/// Half of it is tried where the whole is refused.
+void ask_for_region() {
+  region.asked = true;
+  for (std::size_t bytes = most_region_bytes; bytes >= least_region_bytes; bytes /= 2) {
+    void* const asked =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (asked == MAP_FAILED) continue;
+    region.spans = bytes / span_bytes;
+    region_begin = static_cast<char*>(asked);
+    return;
+  }
+}
+
 /// A span of the region, or null.
 char* take_span(std::size_t size) {
-  if (!region.asked) {
-    region.asked = true;
-    void* const asked =
-        mmap(nullptr, region_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (asked != MAP_FAILED) region_begin = static_cast<char*>(asked);
+  if (!region.asked) ask_for_region();
+  if (region.taken == region.spans) {
+    full = true;
+    return nullptr;
   }
-  if (region_begin == nullptr || region.taken == spans) return nullptr;
   size_of_span[region.taken] = static_cast<std::uint8_t>(size);
   return region_begin + span_bytes * region.taken++;
 }
@@ -138,19 +151,19 @@ void* operator new(std::size_t bytes) {
     pieces.begun += size * step;
     return piece;
   }
-  void* const more = take_more(size);
+  void* const more = full.load(std::memory_order_relaxed) ? nullptr : take_more(size);
   return more != nullptr ? more : from_malloc(bytes);
 }
 
 void operator delete(void* memory) noexcept {
   using namespace stepcast::studies;
-  if (const std::size_t span = span_of(memory); span < spans) give(memory, size_of_span[span]);
+  if (const std::size_t span = span_of(memory); span < most_spans) give(memory, size_of_span[span]);
   else std::free(memory);
 }
 
 void operator delete(void* memory, std::size_t bytes) noexcept {
   using namespace stepcast::studies;
-  if (bytes <= largest && span_of(memory) < spans) give(memory, place_of(bytes));
+  if (bytes <= largest && span_of(memory) < most_spans) give(memory, place_of(bytes));
   else std::free(memory);
 }
 
