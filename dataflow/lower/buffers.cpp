@@ -1,5 +1,7 @@
 // What lies in a rank's memory for one block, and how long.
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -60,6 +62,9 @@ MatrixShape shape_of(const FuseContext& c, const Operator& op, const OperatorSpl
   return shape;
 }
 
+/// Extents are far below what a whole number holds, and written faster as one.
+std::int64_t rounded(double extent) { return static_cast<std::int64_t>(std::nearbyint(extent)); }
+
 /// Gradients are added to their accumulators by the products themselves; autograd is handed a stand-in of the weight's
 /// shape and type instead, which is cached: one per distinct shape on a rank. Products of one kernel are one weight.
 void add_stand_ins(const FuseContext& c, ProgramBlock& out) {
@@ -85,8 +90,8 @@ void add_stand_ins(const FuseContext& c, ProgramBlock& out) {
   }
   for (const Joined& weight : weights) {
     Buffer buffer;
-    buffer.label = fmt::format(
-        "gradient stand-in {:.0f} x {:.0f}", weight.shape.elements / weight.shape.contracted, weight.shape.contracted);
+    buffer.label = fmt::format("gradient stand-in {} x {}", rounded(weight.shape.elements / weight.shape.contracted),
+        rounded(weight.shape.contracted));
     buffer.kind = BufferKind::temporary;
     buffer.count = Count::shared;
     buffer.bytes = Bytes(weight.shape.elements * weight.bytes_per_element);
@@ -251,6 +256,8 @@ void add_transient(const FuseContext& c, const ListPlaces& places, Count count, 
 }  // namespace
 
 void add_buffers(const FuseContext& c, const ListPlaces& forward, const ListPlaces& backward, ProgramBlock& out) {
+  constexpr std::size_t of_weight = 3, of_copy = 2;  // of most copies there is one
+  out.buffers.reserve(of_weight * c.placed.chains.size() + c.placed.copies.size() / of_copy);
   add_weights(c, out);
   add_narrow_weights(c, out);
   if (c.step_alone) return;
