@@ -16,8 +16,7 @@ LayerKinds layer_kinds(const NetworkSpec& spec, std::int64_t positions) {
   std::size_t last = 0;  // into `met`: most layers are of the kind of the one before
   for (std::int64_t layer = 0; layer < spec.layers; ++layer) {
     const LayerKind kind = layer_kind(spec, layer, positions);
-    if (met.empty() || met[last] != kind)
-      last = static_cast<std::size_t>(std::ranges::find(met, kind) - met.begin());
+    if (met.empty() || met[last] != kind) last = static_cast<std::size_t>(std::ranges::find(met, kind) - met.begin());
     if (last == met.size()) met.push_back(kind);
     all.of_layer.push_back(static_cast<std::uint8_t>(last));
   }
