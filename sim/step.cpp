@@ -7,6 +7,8 @@
 #include "sim/memory.h"
 #include "sim/schedule/schedule_table.h"
 #include "sim/step/around.h"
+#include "sim/step/paired.h"
+#include "sim/step/step_memory.h"
 #include "sim/step/parts.h"
 
 namespace stepcast::sim {
@@ -125,6 +127,13 @@ auto in_time(std::span<const Program> slices, const StageCosts& costs_of_machine
   return tell(view, pipeline);
 }
 
+/// Of the ranks of each stage.
+std::vector<Bytes> capacities(const StageCosts& costs, const Order& order) {
+  std::vector<Bytes> capacity;
+  for (int stage = 0; stage < order.ranks; ++stage) capacity.push_back(costs.of(stage).machine().gpu.memory);
+  return capacity;
+}
+
 StepReport report_of(const StepView& view, Pipeline& pipeline, std::span<const Program> slices) {
   const Program& program = view.program;
   const CostModel& cost = view.costs.of(view.critical);
@@ -142,9 +151,7 @@ StepReport report_of(const StepView& view, Pipeline& pipeline, std::span<const P
   report.kernel_time = kernel_time(view);
   report.stages = stage_reports(view);
   report.collectives = collective_rows(view, tail);
-  std::vector<Bytes> capacity;
-  for (int stage = 0; stage < view.order.ranks; ++stage) capacity.push_back(view.costs.of(stage).machine().gpu.memory);
-  report.memory = peak_memory(program, view.order, view.timeline, capacity, cost.stack());
+  report.memory = peak_memory(program, view.order, view.timeline, capacities(view.costs, view.order), cost.stack());
   report.doubts = price_doubts(shares, report.step_time);
   report.warnings = step_warnings(report.doubts, report.memory);
   if (slices.size() > 1) {
@@ -174,6 +181,17 @@ Expected<StepReport> forecast_slices(std::span<const Program> slices, const Stag
 Expected<Seconds> step_time(const Program& program, const StageCosts& costs) {
   return in_time(
       {&program, 1}, costs, 0, [](const StepView& view, Pipeline&) { return phases_of(view, step_tail(view)).sum(); });
+}
+
+Expected<MemoryReport> step_memory(const Program& program, const StageCosts& costs) {
+  TRY(const ScheduleKind* const kind, find_schedule(program.schedule));
+  if (kind->make == nullptr || kind->directions == 2) {  // by times, or with a second copy of the model
+    TRY(StepReport report, forecast(program, costs));
+    return std::move(report.memory);
+  }
+  TRY(const Order order, make_order(program.schedule, schedule_size(program)));
+  TRY(same_placement(program, order));
+  return peak_memory(program, order, {}, capacities(costs, order), costs.of(0).stack());
 }
 
 }  // namespace stepcast::sim

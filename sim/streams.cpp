@@ -53,13 +53,26 @@ double hide_exchanges(const ProgramBlock& block, double share, double slowdown, 
   return 1 + hidden / compute * (slowdown / (1 + slowdown));
 }
 
+/// In all that CostModel::move() asks.
+bool cost_alike(const Move& a, const Move& b) {
+  return a.kind == b.kind && a.cargo == b.cargo && a.group == b.group && a.received == b.received &&
+         a.launches == b.launches && a.steps == b.steps && a.max_rank_factor == b.max_rank_factor &&
+         a.experts == b.experts && a.choices == b.choices && a.groups == b.groups && a.top_groups == b.top_groups &&
+         a.again == b.again && a.element_bytes == b.element_bytes && a.for_product == b.for_product;
+}
+
 BlockPrices price_block(const Program& program, const ProgramBlock& block, const CostModel& cost) {
   BlockPrices prices;
   prices.works.reserve(block.works.size());
   prices.moves.reserve(block.moves.size());
   for (const KernelWork& work : block.works) prices.works.push_back(cost.work(work));
   for (const Move& move : block.moves) {
-    prices.moves.push_back(price_move(program, move, cost));
+    // A layer gathers and scatters the same stream several times.
+    const auto known =
+        std::find_if(block.moves.begin(), block.moves.begin() + static_cast<std::ptrdiff_t>(prices.moves.size()),
+            [&](const Move& other) { return cost_alike(other, move); });
+    const auto at = static_cast<std::size_t>(known - block.moves.begin());
+    prices.moves.push_back(at < prices.moves.size() ? prices.moves[at] : price_move(program, move, cost));
     prices.ahead = std::max(prices.ahead, move.ahead);
   }
   return prices;

@@ -1,5 +1,7 @@
 // What lies in a rank's memory for one block, and how long.
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,14 +13,6 @@
 
 namespace stepcast::dataflow {
 namespace {
-
-/// The operator of a block that reads a weight; nullptr: none does.
-const Operator* reader_of(const Block& block, int tensor) {
-  for (const Operator& op : block.operators)
-    for (const Access& input : op.inputs)
-      if (input.tensor == tensor) return &op;
-  return nullptr;
-}
 
 void add_weights(const FuseContext& c, ProgramBlock& out) {
   // fp32 weights are their own master copy.
@@ -38,27 +32,15 @@ void add_weights(const FuseContext& c, ProgramBlock& out) {
     };
     add("", BufferKind::weight, chain.home_bytes);
     out.parameters += chain.home_elements * share;
-    if (const Operator* op = reader_of(c.block, chain.tensor); op != nullptr && has_tag(*op, "expert"))
-      out.expert_parameters += chain.home_elements * share;
-    else if (op == nullptr || c.block.place == Block::Place::first || keeps_width(*op))
+    const int reader = c.facts.tensors[chain.tensor].reader;
+    if (reader >= 0 && c.facts.operators[reader].expert) out.expert_parameters += chain.home_elements * share;
+    else if (reader < 0 || c.block.place == Block::Place::first || c.facts.operators[reader].keeps_width)
       out.wide_parameters += chain.home_elements * share;
     if (tensor.frozen) continue;
     add(" gradient", BufferKind::gradient, chain.accumulator_bytes);
     add(" optimizer", BufferKind::optimizer, chain.optimizer_elements * (master + c.stack.optimizer_bytes));
     out.optimizer_elements += chain.optimizer_elements * share;
   }
-}
-
-bool is_looked_up(const FuseContext& c, int tensor) {
-  return std::ranges::any_of(c.block.operators,
-      [&](const Operator& op) { return op.kind == OperatorKind::select && op.inputs.front().tensor == tensor; });
-}
-
-/// The logits: what the loss kernel reads.
-bool read_by_loss(const FuseContext& c, int tensor) {
-  return std::ranges::any_of(c.block.operators, [&](const Operator& op) {
-    return op.kind == OperatorKind::select && op.inputs.front().tensor == tensor && has_tag(op, "loss");
-  });
 }
 
 /// The matrix dims of a weight on one rank: elements of one matrix (experts hold several) and of its contracted dims.
@@ -79,6 +61,9 @@ MatrixShape shape_of(const FuseContext& c, const Operator& op, const OperatorSpl
   }
   return shape;
 }
+
+/// Extents are far below what a whole number holds, and written faster as one.
+std::int64_t rounded(double extent) { return static_cast<std::int64_t>(std::nearbyint(extent)); }
 
 /// Gradients are added to their accumulators by the products themselves; autograd is handed a stand-in of the weight's
 /// shape and type instead, which is cached: one per distinct shape on a rank. Products of one kernel are one weight.
@@ -105,8 +90,8 @@ void add_stand_ins(const FuseContext& c, ProgramBlock& out) {
   }
   for (const Joined& weight : weights) {
     Buffer buffer;
-    buffer.label = fmt::format(
-        "gradient stand-in {:.0f} x {:.0f}", weight.shape.elements / weight.shape.contracted, weight.shape.contracted);
+    buffer.label = fmt::format("gradient stand-in {} x {}", rounded(weight.shape.elements / weight.shape.contracted),
+        rounded(weight.shape.contracted));
     buffer.kind = BufferKind::temporary;
     buffer.count = Count::shared;
     buffer.bytes = Bytes(weight.shape.elements * weight.bytes_per_element);
@@ -121,7 +106,7 @@ void add_narrow_weights(const FuseContext& c, ProgramBlock& out) {
   if (c.narrow_bytes == 0) return;
   for (std::size_t o = 0; o < c.block.operators.size(); ++o) {
     const Operator& op = c.block.operators[o];
-    if (!is_cast(op)) continue;
+    if (!c.facts.operators[o].is_cast) continue;
     for (const Access& input : op.inputs)
       for (const WeightChain& chain : c.placed.chains) {
         if (chain.tensor != input.tensor || !(chain.home == placement_of(input, c.splits[o], c.mesh, false))) continue;
@@ -132,33 +117,6 @@ void add_narrow_weights(const FuseContext& c, ProgramBlock& out) {
         out.buffers.push_back(std::move(buffer));
       }
   }
-}
-
-bool contains_tensor(const std::vector<Access>& inputs, int tensor) {
-  return std::ranges::find(inputs, tensor, &Access::tensor) != inputs.end();
-}
-
-/// An activation that backward reads for weight gradients of cast projections alone is kept as it was cast.
-bool is_kept_narrow(const FuseContext& c, int tensor) {
-  bool read = false;
-  for (const Operator& op : c.block.operators) {
-    const bool touches = op.output.tensor == tensor || contains_tensor(op.inputs, tensor);
-    if (!touches) continue;
-    const BackwardReads reads = backward_reads(op);
-    const bool here = (reads.output && op.output.tensor == tensor) ||
-                      std::ranges::any_of(reads.inputs, [&](int i) { return op.inputs[i].tensor == tensor; });
-    if (!here) continue;
-    if (!is_cast(op)) return false;
-    read = true;
-  }
-  return read;
-}
-
-/// The experts' rows that combining sums: their only use in backward is the gradient of the gates.
-bool is_combined(const FuseContext& c, int tensor) {
-  return std::ranges::any_of(c.block.operators, [&](const Operator& op) {
-    return op.kind == OperatorKind::route && op.function == "combine" && op.inputs.front().tensor == tensor;
-  });
 }
 
 /// A rotary key that the heads of one attention core share, and lacks their dims, lies in memory once per local head.
@@ -188,7 +146,8 @@ int gradient_dies(const FuseContext& c, const ListPlaces& backward, int copy) {
 void add_saved(const FuseContext& c, const ListPlaces& forward, const ListPlaces& backward, ProgramBlock& out) {
   const int end = static_cast<int>(out.backward.size()) - 1;
   for (const SavedCopy& saved : c.placed.saved) {
-    if (saved.copy >= 0 && c.stack.gates_in_experts && is_combined(c, c.placed.copies[saved.copy].tensor)) continue;
+    if (saved.copy >= 0 && c.stack.gates_in_experts && c.facts.tensors[c.placed.copies[saved.copy].tensor].combined)
+      continue;
     Buffer buffer;
     buffer.label = c.label([&] {
       return saved.copy >= 0 ? c.network.tensors[c.placed.copies[saved.copy].tensor].name
@@ -197,7 +156,7 @@ void add_saved(const FuseContext& c, const ListPlaces& forward, const ListPlaces
     buffer.kind = BufferKind::saved;
     buffer.count = Count::per_micro_batch;
     buffer.bytes = Bytes(saved.bytes);
-    if (saved.copy >= 0 && c.narrow_bytes > 0 && is_kept_narrow(c, c.placed.copies[saved.copy].tensor))
+    if (saved.copy >= 0 && c.narrow_bytes > 0 && c.facts.tensors[c.placed.copies[saved.copy].tensor].kept_narrow)
       buffer.bytes =
           buffer.bytes * (c.narrow_bytes / c.network.tensors[c.placed.copies[saved.copy].tensor].bytes_per_element);
     if (saved.copy >= 0 && c.stack.rotary_key_per_head)
@@ -206,7 +165,7 @@ void add_saved(const FuseContext& c, const ListPlaces& forward, const ListPlaces
     const bool read = saved.copy >= 0 && backward.dies[saved.copy] >= 0;
     buffer.born = saved.copy >= 0 ? std::max(forward.born[saved.copy], 0) : 0;
     buffer.dies = read ? backward.dies[saved.copy] : end;
-    if (saved.copy >= 0 && c.stack.loss_in_place && read_by_loss(c, c.placed.copies[saved.copy].tensor))
+    if (saved.copy >= 0 && c.stack.loss_in_place && c.facts.tensors[c.placed.copies[saved.copy].tensor].read_by_loss)
       buffer.dies = gradient_dies(c, backward, saved.copy);
     out.buffers.push_back(std::move(buffer));
   }
@@ -273,10 +232,10 @@ void add_transient(const FuseContext& c, const ListPlaces& places, Count count, 
       // A gradient that is added straight into its accumulator has no buffer of its own.
       const auto chain = std::ranges::find(c.placed.chains, copy.tensor, &WeightChain::tensor);
       // A look-up's gradient is a whole table of the weight's own type before it is added.
-      const bool looked_up = is_looked_up(c, copy.tensor);
+      const bool looked_up = c.facts.tensors[copy.tensor].looked_up;
       if (!looked_up && chain != c.placed.chains.end() && chain->accumulator == copy.place) continue;
     }
-    if (c.stack.loss_in_place && copy.gradient && read_by_loss(c, copy.tensor)) continue;
+    if (c.stack.loss_in_place && copy.gradient && c.facts.tensors[copy.tensor].read_by_loss) continue;
     const int at = static_cast<int>(i);
     if (is_summed(c, at)) continue;
     Buffer buffer;
@@ -284,7 +243,7 @@ void add_transient(const FuseContext& c, const ListPlaces& places, Count count, 
     buffer.kind = copy.parent >= 0 ? BufferKind::message : BufferKind::temporary;
     buffer.count = count;
     buffer.bytes =
-        Bytes(copy.bytes * (weight && is_looked_up(c, copy.tensor)
+        Bytes(copy.bytes * (weight && c.facts.tensors[copy.tensor].looked_up
                                    ? c.network.tensors[copy.tensor].bytes_per_element / c.stack.gradient_bytes
                                    : 1));
     buffer.born = places.born[i];
@@ -297,6 +256,8 @@ void add_transient(const FuseContext& c, const ListPlaces& places, Count count, 
 }  // namespace
 
 void add_buffers(const FuseContext& c, const ListPlaces& forward, const ListPlaces& backward, ProgramBlock& out) {
+  constexpr std::size_t of_weight = 3, of_copy = 2;  // of most copies there is one
+  out.buffers.reserve(of_weight * c.placed.chains.size() + c.placed.copies.size() / of_copy);
   add_weights(c, out);
   add_narrow_weights(c, out);
   if (c.step_alone) return;

@@ -24,8 +24,14 @@ std::shared_ptr<const Network> BuiltNetworks::of(
   });
   if (known != built_.end()) return known->network;
   if (built_.size() == most) built_.erase(built_.begin());
-  built_.push_back({&spec, shape, attention, std::make_shared<const Network>(build_network(spec, shape, attention))});
+  auto network = std::make_shared<const Network>(build_network(spec, shape, attention));
+  auto facts = facts_of(*network);
+  built_.push_back({&spec, shape, attention, std::move(network), std::move(facts)});
   return built_.back().network;
+}
+
+std::shared_ptr<const NetworkFacts> BuiltNetworks::facts(const std::shared_ptr<const Network>& network) const {
+  return std::ranges::find(built_, network, &Built::network)->facts;
 }
 
 }  // namespace stepcast::dataflow

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "dataflow/lower/block_facts.h"
 #include "dataflow/lower/placed_networks.h"
 #include "model/network/network.h"
 
@@ -19,6 +20,8 @@ class BuiltNetworks {
 
   /// `spec` must stay as it is, where it is, for as long as this lives.
   std::shared_ptr<const Network> of(const NetworkSpec& spec, const BatchShape& shape, AttentionForm attention);
+  /// Of a network that of() gave last.
+  [[nodiscard]] std::shared_ptr<const NetworkFacts> facts(const std::shared_ptr<const Network>& network) const;
   [[nodiscard]] PlacedNetworks& placed() { return placed_; }
 
  private:
@@ -27,6 +30,7 @@ class BuiltNetworks {
     BatchShape shape;
     AttentionForm attention;
     std::shared_ptr<const Network> network;
+    std::shared_ptr<const NetworkFacts> facts;
   };
   std::vector<Built> built_;  ///< the oldest ones first
   PlacedNetworks placed_;

@@ -374,7 +374,7 @@ ProgramBlock fuse(const FuseContext& c) {
   }
   if (c.kernels_alone) return out;
   add_buffers(c, forward, backward, out);
-  if (c.step_alone) return out;
+  if (!c.labelled) return out;  // parts of a step, of which nobody asks it
   for (const Operator& op : c.block.operators) out.model_flops += forward_flops(op, c.network.dims, true);
   return out;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "dataflow/lower/block_facts.h"
 #include "dataflow/place/block.h"
 #include "dataflow/program.h"
 #include "model/network/network.h"
@@ -15,6 +16,7 @@ namespace stepcast::dataflow {
 struct FuseContext {
   const Network& network;
   const Block& block;
+  const BlockFacts& facts;
   const PlacedBlock& placed;
   const std::vector<OperatorSplit>& splits;
   const Mesh& mesh;
@@ -65,11 +67,6 @@ struct KernelStart {
 /// Adds one or several works (products of unlike shapes do not join); false when the launch costs nothing.
 bool add_works(const FuseContext& context, const KernelStart& launch, const std::vector<int>& root,
     const std::vector<char>& read_outside, std::vector<KernelWork>& works);
-
-/// Stays in its operands' type under a narrower plan: attention core, router, LM head.
-bool keeps_width(const Operator& op);
-/// A projection: a product whose operands a narrower plan casts.
-bool is_cast(const Operator& op);
 
 /// Ranks that do the same work again: product of the atoms on which the operator is not split.
 double repeats(const FuseContext& context, int op);

@@ -104,7 +104,7 @@ Move make_move(const FuseContext& c, const PlacedItem& item) {
   move.ahead = item.ahead;
   move.again = item.again;
   move.element_bytes = item.maxima_received > 0 ? JoinedRows::fp32 : c.network.tensors[from.tensor].bytes_per_element;
-  move.for_product = item.op >= 0 && is_cast(c.block.operators[item.op]);
+  move.for_product = item.op >= 0 && c.facts.operators[item.op].is_cast;
   // Routed rows: the fullest rank sets the time.
   const auto is_rows = [&](int dim) { return c.network.dims[dim].name == "c"; };
   if (std::ranges::any_of(c.network.tensors[from.tensor].dims, is_rows)) {

@@ -37,8 +37,13 @@ Expected<Program> Lowering::run() {
   TRY(const auto batch, asked_batch());
   if (plan_.cache) TRY(check_servable());
   shape_ = shape_of(batch);
-  if (built_ != nullptr) network_ = built_->of(spec_, shape_, stack_.attention);
-  else network_ = own_network_ = std::make_shared<Network>(build_network(spec_, shape_, stack_.attention));
+  if (built_ != nullptr) {
+    network_ = built_->of(spec_, shape_, stack_.attention);
+    facts_ = built_->facts(network_);
+  } else {
+    network_ = own_network_ = std::make_shared<Network>(build_network(spec_, shape_, stack_.attention));
+    facts_ = facts_of(*network_);
+  }
   TRY(check_adapters());
   step_alone_ = step_alone_ && !gathers_for_a_step();
   TRY(place_network());

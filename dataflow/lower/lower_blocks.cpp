@@ -30,9 +30,10 @@ double narrow_copies(const Plan& plan) { return plan.precision == Precision::fp8
 }  // namespace
 
 ProgramBlock Lowering::lowered(std::size_t b, const PlacedBlock& placed, const std::vector<char>& counted) {
-  return fuse({*network_, network_->blocks[b], placed, placed_->splits[b], placed_->mesh, stack_, parsed_->statements,
-      out_.groups, explain_, counted, blocks_reading_, spec_.experts, narrow_bytes(plan_.precision),
-      narrow_copies(plan_), step_alone_, kernels_alone_, !step_alone_ && !passes_alone_});
+  return fuse({*network_, network_->blocks[b], (*facts_)[b], placed, placed_->splits[b], placed_->mesh, stack_,
+      parsed_->statements, out_.groups, explain_, counted, blocks_reading_, spec_.experts,
+      narrow_bytes(plan_.precision), narrow_copies(plan_), step_alone_, kernels_alone_,
+      !step_alone_ && !passes_alone_});
 }
 
 void Lowering::count_readers() {

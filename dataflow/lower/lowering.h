@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "dataflow/lower/block_facts.h"
 #include "dataflow/lower/built_networks.h"
 #include "dataflow/lower/read_plan.h"
 #include "dataflow/lower/stages.h"
@@ -79,6 +80,7 @@ class Lowering {
   BatchShape shape_;
   std::shared_ptr<Network> own_network_;  ///< null: what was built before
   std::shared_ptr<const Network> network_;
+  std::shared_ptr<const NetworkFacts> facts_;
   std::shared_ptr<PlacedNetwork> placed_;  ///< of this alone, or one of those that were placed before
   std::vector<Dim> placed_dims_;           ///< as they were then, where another size was asked for
   StageLayout layout_;

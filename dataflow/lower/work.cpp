@@ -25,16 +25,17 @@ void set_adapter_calls(const FuseContext& c, const Operator& op, KernelWork& wor
 
 KernelWork blank_work(const FuseContext& c, const PlacedItem& item) {
   const Operator& op = c.block.operators[item.op];
+  const OperatorFacts& facts = c.facts.operators[item.op];
   KernelWork work;
   work.label = c.label([&] { return (op.kernel.empty() ? op.name : op.kernel) + suffix(item); });
   work.pass = item.pass;
-  work.keeps_width = keeps_width(op) && !(c.stack.narrow_head && has_tag(op, "head"));
-  if (has_tag(op, "expert")) work.imbalance = c.experts.imbalance;
+  work.keeps_width = facts.keeps_width && !(c.stack.narrow_head && facts.head);
+  if (facts.expert) work.imbalance = c.experts.imbalance;
   const bool route = op.kind == OperatorKind::route;
-  work.routed = route || has_tag(op, "expert") || has_tag(op, "shared");
+  work.routed = route || facts.expert || facts.shared;
   work.host_calls = route ? c.stack.calls_per_dispatch : c.stack.calls_per_kernel;
   work.element_bytes = c.network.tensors[op.output.tensor].bytes_per_element;
-  if (has_tag(op, "expert")) work.experts = static_cast<double>(c.experts.count);
+  if (facts.expert) work.experts = static_cast<double>(c.experts.count);
   if (op.adapts) set_adapter_calls(c, op, work);
   return work;
 }
@@ -45,14 +46,6 @@ Bytes touched_bytes(const FuseContext& c, const PlacedItem& item) {
     for (int copy : *side)
       if (copy >= 0) bytes += c.placed.copies[copy].bytes;
   return Bytes(bytes);
-}
-
-bool keeps_width(const Operator& op) {
-  return has_tag(op, "attn.core") || has_tag(op, "router") || has_tag(op, "head");
-}
-
-bool is_cast(const Operator& op) {
-  return op.kind == OperatorKind::einsum && op.inputs.size() == 2 && !keeps_width(op);
 }
 
 double repeats(const FuseContext& c, int op) {

@@ -44,7 +44,7 @@ KernelWork attention(const FuseContext& c, const PlacedItem& item) {
   work.kernel = KernelClass::attention;
   work.backward = item.kind == PlacedKind::gradient;
   double points = 1;
-  for (int loop : loops_of(op))
+  for (int loop : c.facts.operators[item.op].loops)
     if (!contains(op.whole_loops, loop)) points *= local_extent(c.network, loop, c.splits[item.op], c.mesh);
   const double keys = local_extent(c.network, op.key_loop, c.splits[item.op], c.mesh);
   // Of the whole sequence: a rank that has a part of the queries has one like all others.

@@ -11,8 +11,9 @@ namespace {
 /// and a concatenation of rows in fp32 and the cast of the result, 28 bytes per element in place of 4; in backward 36
 /// in place of the 2 that a sum over rows reads (Megatron-LM d98e8a6 megatron/core/transformer/moe/experts.py,
 /// _apply_bias).
-bool eager_bias(const FuseContext& c, const Operator& op) {
-  return op.function == "bias" && op.kernel.empty() && has_tag(op, "expert") && c.stack.calls_per_expert > 0;
+bool eager_bias(const FuseContext& c, int o) {
+  const Operator& op = c.block.operators[o];
+  return c.facts.operators[o].expert && op.function == "bias" && op.kernel.empty() && c.stack.calls_per_expert > 0;
 }
 
 /// Bytes that an exchange of rows adds on the device: received rows are sorted by expert (sort_chunks_by_idxs), and
@@ -68,7 +69,7 @@ bool add_pointwise(const FuseContext& c, const std::vector<const PlacedItem*>& m
   for (const PlacedItem* item : members) {
     if (hands_gradient_on(c, *item)) continue;
     const Operator& op = c.block.operators[item->op];
-    const double side = backward_reads(op).mask_bytes_per_output;
+    const double side = c.facts.operators[item->op].mask_bytes_per_output;
     if (side > 0)
       bytes += side * local_elements(c.network, op.output.tensor,
                           placement_of(op.output, c.splits[item->op], c.mesh, true), c.mesh);
@@ -97,7 +98,7 @@ bool add_pointwise(const FuseContext& c, const std::vector<const PlacedItem*>& m
   for (const PlacedItem* item : members) bytes += sorting_bytes(c, *item);
   work.bytes = Bytes(bytes * split.passes);
   work.launches = static_cast<int>(std::max<std::int64_t>(1, split.kernels));
-  if (eager_bias(c, c.block.operators[members.front()->op])) {
+  if (eager_bias(c, members.front()->op)) {
     constexpr double forward = 28.0 / 4, backward = 36.0 / 2;
     work.bytes = work.bytes * (members.front()->kind == PlacedKind::gradient ? backward : forward);
   }

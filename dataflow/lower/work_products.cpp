@@ -22,7 +22,7 @@ bool walks(const Access& access, int loop) { return contains(access.loops, loop)
 /// O += A*B as m x n x k, `batch` times: m in A and O, n in B and O, k in A and B, batch in all three.
 Product shape_of(const FuseContext& c, int op, const Access& a, const Access& b, const Access& o) {
   Product p;
-  for (int loop : loops_of(c.block.operators[op])) {
+  for (int loop : c.facts.operators[op].loops) {
     const double extent = local_extent(c.network, loop, c.splits[op], c.mesh);
     const bool in_a = walks(a, loop), in_b = walks(b, loop), in_o = walks(o, loop);
     if (in_a && in_b && in_o) p.batch *= extent;
@@ -94,9 +94,9 @@ void add_products(const FuseContext& c, const std::vector<const PlacedItem*>& me
       work.k = p.k;
       work.batch = p.batch;
       // In an unfused attention core the head size is the small one of n and k.
-      if (has_tag(c.block.operators[item->op], "attn.core")) work.head_dim = std::min({p.m, p.n, p.k});
+      if (c.facts.operators[item->op].core) work.head_dim = std::min({p.m, p.n, p.k});
       work.bytes = bytes(p.m, p.n, p.k, p.batch);
-      if (has_tag(c.block.operators[item->op], "expert")) work.host_calls += expert_calls(c, *item) * p.batch;
+      if (c.facts.operators[item->op].expert) work.host_calls += expert_calls(c, *item) * p.batch;
       works.push_back(std::move(work));
       joined = &works.back();
     }
@@ -129,7 +129,7 @@ void add_weight_casts(
   double bytes = 0;
   for (const PlacedItem* item : members) {
     const Operator& op = c.block.operators[item->op];
-    if (item->pass == Pass::weight_grad || !is_cast(op)) continue;
+    if (item->pass == Pass::weight_grad || !c.facts.operators[item->op].is_cast) continue;
     for (const Access& input : op.inputs) {
       const Tensor& tensor = c.network.tensors[input.tensor];
       if (tensor.role != TensorRole::weight || !is_gathered(c, item->op, input)) continue;

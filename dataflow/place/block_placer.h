@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -57,7 +58,7 @@ class BlockPlacer {
   [[nodiscard]] Placement natural(int tensor) const;
   [[nodiscard]] bool is_read_from_outside(int tensor) const;
   [[nodiscard]] Placement need(int op, int input) const;
-  Placement stated(int tensor, const std::string& what, Placement base, const std::string& class_name);
+  Placement stated(int tensor, std::string_view what, Placement base, std::string_view class_name);
   AtomMask apply_place(const HomePlace& p, const Statement& statement, int tensor, bool by_name, AtomMask free,
       const Placement& base, Placement& place);
   [[nodiscard]] bool statement_holds(const Statement& statement, int tensor) const;

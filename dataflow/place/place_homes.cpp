@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "dataflow/place/block_placer.h"
+#include "model/base/contains.h"
 
 namespace stepcast::dataflow {
 
@@ -194,7 +195,7 @@ AtomMask BlockPlacer::apply_place(const HomePlace& p, const Statement& statement
 
 /// First matching `home` statement per atom. `what` is the tensor's name, `class_name` "weights", "grads", "optimizer"
 /// or "".
-Placement BlockPlacer::stated(int tensor, const std::string& what, Placement base, const std::string& class_name) {
+Placement BlockPlacer::stated(int tensor, std::string_view what, Placement base, std::string_view class_name) {
   Placement place = base;
   AtomMask done = 0;
   for (const int index : homing_) {

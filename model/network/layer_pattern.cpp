@@ -1,7 +1,6 @@
 // Which sublayers each layer of a network has.
 #include <algorithm>
 
-#include "model/base/contains.h"
 #include "model/network/network.h"
 
 namespace stepcast {
@@ -12,16 +11,19 @@ std::int64_t LayerKinds::count(std::size_t kind) const {
 
 LayerKinds layer_kinds(const NetworkSpec& spec, std::int64_t positions) {
   LayerKinds all;
-  std::vector<LayerKind> each;
-  each.reserve(static_cast<std::size_t>(spec.layers));
+  std::vector<LayerKind> met;
+  all.of_layer.reserve(static_cast<std::size_t>(spec.layers));
+  std::size_t last = 0;  // into `met`: most layers are of the kind of the one before
   for (std::int64_t layer = 0; layer < spec.layers; ++layer) {
-    each.push_back(layer_kind(spec, layer, positions));
-    if (!contains(all.kinds, each.back())) all.kinds.push_back(each.back());
+    const LayerKind kind = layer_kind(spec, layer, positions);
+    if (met.empty() || met[last] != kind) last = static_cast<std::size_t>(std::ranges::find(met, kind) - met.begin());
+    if (last == met.size()) met.push_back(kind);
+    all.of_layer.push_back(static_cast<std::uint8_t>(last));
   }
+  all.kinds = met;
   std::ranges::sort(all.kinds);  // plain ones first
-  all.of_layer.reserve(each.size());
-  for (const LayerKind& kind : each)
-    all.of_layer.push_back(static_cast<std::uint8_t>(std::ranges::find(all.kinds, kind) - all.kinds.begin()));
+  for (std::uint8_t& kind : all.of_layer)
+    kind = static_cast<std::uint8_t>(std::ranges::find(all.kinds, met[kind]) - all.kinds.begin());
   return all;
 }
 

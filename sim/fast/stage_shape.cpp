@@ -1,6 +1,8 @@
 #include "sim/fast/stage_shape.h"
 
 #include <algorithm>
+#include <numeric>
+#include <span>
 #include <utility>
 
 namespace stepcast::sim {
@@ -20,17 +22,36 @@ int kind_of_runs(StageShape& shape, const std::vector<BlockRun>& runs) {
   return kind;
 }
 
+/// Stages of all ranks, one rank's behind another's, ascending on each.
+struct StagesByRank {
+  std::vector<int> stages, first;  ///< first: by rank, and where the last one's end
+  [[nodiscard]] std::span<const int> of(int rank) const {
+    return {stages.data() + first[rank], static_cast<std::size_t>(first[rank + 1] - first[rank])};
+  }
+};
+
+StagesByRank stages_by_rank(const StageShape& shape) {
+  StagesByRank by_rank;
+  by_rank.first.assign(static_cast<std::size_t>(shape.ranks) + 1, 0);
+  for (const int rank : shape.rank_of) ++by_rank.first[rank + 1];
+  std::partial_sum(by_rank.first.begin(), by_rank.first.end(), by_rank.first.begin());
+  by_rank.stages.resize(shape.rank_of.size());
+  std::vector<int> next(by_rank.first.begin(), by_rank.first.end() - 1);
+  for (int stage = 0; stage < shape.stages(); ++stage) by_rank.stages[next[shape.rank_of[stage]]++] = stage;
+  return by_rank;
+}
+
 void find_rank_kinds(StageShape& shape) {
-  std::vector<std::vector<int>> stages(static_cast<std::size_t>(shape.ranks));
-  for (int stage = 0; stage < shape.stages(); ++stage) stages[shape.rank_of[stage]].push_back(stage);
+  const StagesByRank by_rank = stages_by_rank(shape);
   const auto kind_of = [&](int stage) { return shape.kind_of[stage]; };
-  for (const std::vector<int>& mine : stages) {
+  for (int rank = 0; rank < shape.ranks; ++rank) {
+    const std::span<const int> mine = by_rank.of(rank);
     const auto known = std::ranges::find_if(shape.rank_kinds,
         [&](const StageShape::RankKind& kind) { return std::ranges::equal(kind.stages, mine, {}, kind_of, kind_of); });
     shape.rank_kind_of.push_back(static_cast<int>(known - shape.rank_kinds.begin()));
     if (known != shape.rank_kinds.end()) continue;
     StageShape::RankKind kind;
-    kind.stages = mine;
+    kind.stages.assign(mine.begin(), mine.end());
     kind.count.assign(shape.kinds.size(), 0);
     for (const int stage : mine) {
       ++kind.count[shape.kind_of[stage]];
@@ -82,17 +103,13 @@ void find_ways(StageShape& shape) {
 
 using Runs = std::vector<BlockRun>;
 
-StageShape shape_of(int ranks, const std::vector<Runs>& stages, std::vector<int> rank_of) {
-  StageShape shape;
-  shape.ranks = ranks;
-  shape.rank_of = std::move(rank_of);
-  for (const Runs& runs : stages) shape.kind_of.push_back(kind_of_runs(shape, runs));
+/// Of stages whose kinds are known.
+void finish(StageShape& shape) {
   shape.stages_of.assign(shape.kinds.size(), 0);
   for (const int kind : shape.kind_of) ++shape.stages_of[kind];
   shape.crossings = crossings_between(shape, 0, shape.stages() - 1);
   find_rank_kinds(shape);
   find_ways(shape);
-  return shape;
 }
 
 void add_run(Runs& runs, int block, std::int64_t count) {
@@ -104,13 +121,14 @@ void add_run(Runs& runs, int block, std::int64_t count) {
 }  // namespace
 
 StageShape stage_shape(const Program& program) {
-  std::vector<Runs> stages;
-  std::vector<int> rank_of;
+  StageShape shape;
+  shape.ranks = static_cast<int>(program.stages);
   for (const Chunk& chunk : program.chunks) {
-    stages.push_back(chunk.runs);
-    rank_of.push_back(chunk.stage);
+    shape.rank_of.push_back(chunk.stage);
+    shape.kind_of.push_back(kind_of_runs(shape, chunk.runs));
   }
-  return shape_of(static_cast<int>(program.stages), stages, std::move(rank_of));
+  finish(shape);
+  return shape;
 }
 
 StageShape relaid(const StageShape& shape, const std::vector<char>& is_layer, int ranks, std::vector<int> rank_of,
@@ -119,18 +137,28 @@ StageShape relaid(const StageShape& shape, const std::vector<char>& is_layer, in
   for (const int kind : shape.kind_of)
     for (const BlockRun& run : shape.kinds[kind])
       (is_layer[run.block] != 0 ? layer_runs : layer_runs.empty() ? before : after).push_back(run);
-  std::vector<Runs> stages(layers.size());
-  for (const BlockRun& run : before) add_run(stages.front(), run.block, run.count);
+  StageShape laid;
+  laid.ranks = ranks;
+  laid.rank_of = std::move(rank_of);
+  laid.kind_of.reserve(layers.size());
+  Runs runs;
   auto next = layer_runs.begin();
-  for (std::size_t stage = 0; stage < layers.size(); ++stage)
+  for (std::size_t stage = 0; stage < layers.size(); ++stage) {
+    runs.clear();
+    if (stage == 0)
+      for (const BlockRun& run : before) add_run(runs, run.block, run.count);
     for (std::int64_t left = layers[stage]; left > 0 && next != layer_runs.end();) {
       const std::int64_t here = std::min(left, next->count);
-      add_run(stages[stage], next->block, here);
+      add_run(runs, next->block, here);
       left -= here;
       if ((next->count -= here) == 0) ++next;
     }
-  for (const BlockRun& run : after) add_run(stages.back(), run.block, run.count);
-  return shape_of(ranks, stages, std::move(rank_of));
+    if (stage + 1 == layers.size())
+      for (const BlockRun& run : after) add_run(runs, run.block, run.count);
+    laid.kind_of.push_back(kind_of_runs(laid, runs));
+  }
+  finish(laid);
+  return laid;
 }
 
 }  // namespace stepcast::sim

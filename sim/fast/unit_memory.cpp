@@ -37,6 +37,17 @@ double UnitMemory::gathered(const std::vector<BlockRun>& runs) const {
 }
 
 double UnitMemory::shared(const std::vector<BlockRun>& runs) const {
+  constexpr std::size_t most_known = 64;
+  if (shared_.empty()) return 0;
+  if (blocks_.size() > most_known) return sum_shared(runs);
+  std::uint64_t blocks = 0;
+  for (const BlockRun& run : runs) blocks |= std::uint64_t{1} << run.block;
+  const auto known = std::ranges::find(shared_by_, blocks, &SharedBytes::blocks);
+  if (known != shared_by_.end()) return known->bytes;
+  return shared_by_.emplace_back(SharedBytes{blocks, sum_shared(runs)}).bytes;
+}
+
+double UnitMemory::sum_shared(const std::vector<BlockRun>& runs) const {
   std::vector<double> most(static_cast<std::size_t>(labels_));
   std::vector<char> seen(blocks_.size());
   for (const BlockRun& run : runs) {

@@ -2,6 +2,7 @@
 // for most steps of a wide sweep do not fit.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "dataflow/program.h"
@@ -26,11 +27,14 @@ class UnitMemory {
  private:
   // clang-format off
   struct SharedBuffer { int block; int label; double bytes; };
+  struct SharedBytes { std::uint64_t blocks; double bytes; };  ///< blocks: a bit of each
   // clang-format on
+  [[nodiscard]] double sum_shared(const std::vector<BlockRun>& runs) const;
 
   std::vector<BlockMemory> blocks_;
   std::vector<SharedBuffer> shared_;  ///< block by block
   int labels_ = 0;
+  mutable std::vector<SharedBytes> shared_by_;  ///< what has been asked before; one thread at a time
 };
 
 /// The same on the stages and ranks of a shape: bytes.

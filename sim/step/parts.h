@@ -31,6 +31,9 @@ struct PricedUnits {
 };
 PricedUnits price_units(std::span<const Program> slices, const StageCosts& costs);
 
+/// The layers of a V lie on other ranks than chunks that are dealt round: fails where these are not the order's.
+Expected<void> same_placement(const Program& program, const Order& order);
+
 /// The schedule's order, run in time.
 struct Pipeline {
   Order order;

@@ -44,15 +44,6 @@ OrderTimes order_times(const StageTimes& times, double memory_cap) {
   return out;
 }
 
-/// The layers of a V lie on other ranks than chunks that are dealt round.
-Expected<void> same_placement(const Program& program, const Order& order) {
-  bool fits = order.rank_of.size() == program.chunks.size();
-  for (std::size_t i = 0; fits && i < program.chunks.size(); ++i) fits = order.rank_of[i] == program.chunks[i].stage;
-  if (fits) return {};
-  return fail("schedule", "'" + program.schedule + "' places its stages otherwise than the layers were dealt out",
-      "V kinds want the layers laid zigzag, others not");
-}
-
 Expected<void> under_cap(const Order& order, const Timeline& timeline, const std::string& schedule, double cap) {
   const auto most = std::ranges::max_element(timeline.peak_in_flight);
   if (cap <= 0 || *most <= cap) return {};
@@ -65,6 +56,14 @@ Expected<void> under_cap(const Order& order, const Timeline& timeline, const std
 }
 
 }  // namespace
+
+Expected<void> same_placement(const Program& program, const Order& order) {
+  bool fits = order.rank_of.size() == program.chunks.size();
+  for (std::size_t i = 0; fits && i < program.chunks.size(); ++i) fits = order.rank_of[i] == program.chunks[i].stage;
+  if (fits) return {};
+  return fail("schedule", "'" + program.schedule + "' places its stages otherwise than the layers were dealt out",
+      "V kinds want the layers laid zigzag, others not");
+}
 
 HopPrice hop_price(const Program& program, const StageEdge& edge, const StageCosts& costs) {
   const std::int64_t from = program.chunks[edge.from].stage, to = program.chunks[edge.to].stage;

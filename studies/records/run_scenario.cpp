@@ -15,7 +15,7 @@
 #include "model/base/whole_number.h"
 #include "model/untold_stack.h"
 #include "sim/cost.h"
-#include "sim/step.h"
+#include "sim/step/step_memory.h"
 #include "studies/records/recipe_rule.h"
 #include "studies/run/rack_use.h"
 #include "studies/records/run_machine.h"
@@ -105,9 +105,9 @@ void send_beside_chunks(const Run& run, const Split& split, Stack& stack, std::v
 std::optional<MemoryReport> memory_of(const Scenario& s) {
   const auto program = lower(s.network.row, s.plan, s.stack.row, false);
   if (!program) return std::nullopt;
-  const auto step =
-      forecast(*program, CostModel(s.machine.row, s.profile.row, s.stack.row, s.plan.precision, s.plan.gpus, nullptr));
-  return step ? std::optional(step->memory) : std::nullopt;
+  auto memory = step_memory(
+      *program, CostModel(s.machine.row, s.profile.row, s.stack.row, s.plan.precision, s.plan.gpus, nullptr));
+  return memory ? std::optional(std::move(*memory)) : std::nullopt;
 }
 
 /// Of 227 records that say they recompute nothing twelve are forecast beyond their GPU's memory, by 8 % at most; of 178

@@ -6,6 +6,7 @@
 
 #include "sim/schedule/schedule_table.h"
 #include "sim/step.h"
+#include "sim/step/step_memory.h"
 #include "tests/sim/small_program.h"
 
 namespace stepcast::sim {
@@ -63,6 +64,39 @@ TEST(StepKinds, EveryKindIsForecast) {  // 16 micro-batches x (1 forward + 2 bac
     ++seen;
   }
   EXPECT_GE(seen, 23);
+}
+
+TEST(StepKinds, MemoryAloneIsThatOfTheStep) {
+  int seen = 0;
+  for (const ScheduleKind& kind : schedule_kinds()) {
+    Program program = kind_program(kind, 4, 16);
+    Buffer weights, saved;
+    weights.bytes = Bytes(10);
+    saved.kind = BufferKind::saved;
+    saved.count = Count::per_micro_batch;
+    saved.bytes = Bytes(3);
+    saved.dies = 1;
+    program.blocks[0].buffers = {weights, saved};
+    program.chunks.back().runs.front().count += 1;  // the last stage has most
+    const KindSetting setting;
+    const auto report = kind_step(program);
+    const auto alone = step_memory(program, setting.cost());
+    ASSERT_TRUE(report.has_value() && alone.has_value()) << kind.id;
+    EXPECT_GT(alone->activations.value(), 0) << kind.id;
+    EXPECT_EQ(alone->peak, report->memory.peak) << kind.id;
+    EXPECT_EQ(alone->sum(), report->memory.sum()) << kind.id;
+    EXPECT_EQ(alone->activations, report->memory.activations) << kind.id;
+    EXPECT_EQ(alone->peaks, report->memory.peaks) << kind.id;
+    EXPECT_EQ(alone->rank, report->memory.rank) << kind.id;
+    EXPECT_EQ(alone->capacity, report->memory.capacity) << kind.id;
+    EXPECT_EQ(alone->fits, report->memory.fits) << kind.id;
+    ++seen;
+  }
+  EXPECT_GE(seen, 23);
+  Program elsewhere = kind_program("zb-v", 4, 2, true, 16);
+  for (std::size_t i = 0; i < elsewhere.chunks.size(); ++i) elsewhere.chunks[i].stage = static_cast<int>(i % 4);
+  const KindSetting setting;
+  EXPECT_FALSE(step_memory(elsewhere, setting.cost()).has_value()) << "layers dealt round, not there and back";
 }
 
 TEST(StepKinds, BothCopiesLieInMemory) {  // 10 bytes of weights per stage, 3 per micro-batch in flight

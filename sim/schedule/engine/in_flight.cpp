@@ -2,6 +2,7 @@
 // A rank does one action at a time, so these counts follow from its order alone.
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "sim/schedule/engine/engine.h"
 #include "sim/schedule/engine/engine_parts.h"
@@ -13,45 +14,60 @@ namespace {
 /// What is counted of one rank's actions.
 class InFlight {
  public:
-  explicit InFlight(const ChangeByKind& changes) : changes_(changes) {}
-
-  void take(const Action& action) { add(of(action)); }
-  /// Two at once: as walk_changes() has them.
-  void take(const Action& first, const Action& second) {
-    const bool frees_last = of(first) < 0;
-    add(of(frees_last ? second : first));
-    add(of(frees_last ? first : second));
+  void more(std::size_t begun) {
+    if (++now_ > peak_) peak_ = now_, to_peak_ = begun;
+  }
+  void fewer() { --now_; }
+  /// Two at once, with what they change: what frees takes its turn last, as walk_changes() has it.
+  void take_pair(std::int32_t first, std::int32_t second, std::size_t begun) {
+    if (first < 0) std::swap(first, second);
+    add(first, begun);
+    add(second, begun + 1);
   }
   [[nodiscard]] std::int32_t peak() const { return peak_; }
   /// How many changes there have been when the peak is reached first.
   [[nodiscard]] std::size_t changes_to_peak() const { return to_peak_; }
 
  private:
-  [[nodiscard]] std::int32_t of(const Action& action) const { return changes_[static_cast<std::size_t>(action.kind)]; }
-  void add(std::int32_t change) {
-    now_ += change;
-    ++begun_;
-    if (now_ > peak_) peak_ = now_, to_peak_ = begun_;
+  void add(std::int32_t change, std::size_t begun) {
+    if (change > 0) more(begun);
+    else now_ += change;
   }
 
-  const ChangeByKind& changes_;
   std::int32_t now_ = 0, peak_ = 0;
-  std::size_t begun_ = 0, to_peak_ = 0;
+  std::size_t to_peak_ = 0;
 };
 
-/// All counts in one walk.
+/// All counts in one walk. Of actions alone only those that may reach a peak are asked whether they do.
 struct InFlightCounts {
-  InFlight held{held_until_weight_grad}, until_input_grad{held_until_input_grad}, pending{pending_weight_grad};
+  InFlight held, until_input_grad, pending;
 
   explicit InFlightCounts(std::span<const Action> actions) {
     for (std::size_t i = 0; i < actions.size(); ++i) {
-      if (actions[i].with_next && i + 1 < actions.size()) {
-        for (InFlight* count : {&held, &until_input_grad, &pending}) count->take(actions[i], actions[i + 1]);
-        ++i;
-      } else {
-        for (InFlight* count : {&held, &until_input_grad, &pending}) count->take(actions[i]);
+      const bool pair = actions[i].with_next && i + 1 < actions.size();
+      if (!pair) {
+        take(actions[i].kind, i + 1);
+        continue;
       }
+      take_pair(held, held_until_weight_grad, actions[i].kind, actions[i + 1].kind, i + 1);
+      take_pair(until_input_grad, held_until_input_grad, actions[i].kind, actions[i + 1].kind, i + 1);
+      take_pair(pending, pending_weight_grad, actions[i].kind, actions[i + 1].kind, i + 1);
+      ++i;
     }
+  }
+
+ private:
+  void take(ActionKind kind, std::size_t begun) {
+    switch (kind) {
+      case ActionKind::forward: held.more(begun), until_input_grad.more(begun); break;
+      case ActionKind::backward: held.fewer(), until_input_grad.fewer(); break;
+      case ActionKind::input_grad: until_input_grad.fewer(), pending.more(begun); break;
+      case ActionKind::weight_grad: held.fewer(), pending.fewer(); break;
+    }
+  }
+  static void take_pair(
+      InFlight& count, const ChangeByKind& changes, ActionKind first, ActionKind second, std::size_t begun) {
+    count.take_pair(changes[static_cast<std::size_t>(first)], changes[static_cast<std::size_t>(second)], begun);
   }
 };
 

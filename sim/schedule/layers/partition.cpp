@@ -6,6 +6,7 @@
 #include <memory>
 #include <numeric>
 #include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -20,6 +21,7 @@ Expected<void> check(const PartitionProblem& problem) {
   const auto bad = [](double cost) { return !std::isfinite(cost) || cost < 0; };
   if (problem.stages < 1) return fail("stages", fmt::format("stages is {}", problem.stages), "1 or more");
   for (std::size_t i = 0; i < problem.layers.size(); ++i) {
+    if (i > 0 && problem.layers[i] == problem.layers[i - 1]) continue;  // as good as the one before
     if (bad(problem.layers[i])) {
       return fail(fmt::format("layer {}", i), fmt::format("costs {}", problem.layers[i]), "a cost of 0 or more");
     }
@@ -195,7 +197,8 @@ class Splitter {
     for (int stage = 0; stage < stages_; ++stage) {
       const Band before = band[stage], behind = band[stage + 1];
       const Stage here = stage_at(stage);
-      std::fill(next.begin(), next.end(), impossible);
+      // Nothing outside of the band is read.
+      if (behind.from <= behind.to) std::fill(next.begin() + behind.from, next.begin() + behind.to + 1, impossible);
       for (int last = std::max(behind.from, least(stage)); last <= behind.to; ++last) {
         for (int first = std::min(last - least(stage), before.to); first >= before.from; --first) {
           const double own = here.cost(first, last);
@@ -226,6 +229,22 @@ class Splitter {
   std::vector<std::vector<double>> sums_;  ///< by kind
 };
 
+/// `layers` add up to all of them.
+Partition partition_of(const PartitionProblem& problem, const Splitter& splitter, std::vector<int> layers) {
+  Partition split;
+  split.layers = std::move(layers);
+  split.cost.reserve(split.layers.size());
+  int first = 0;
+  for (int stage = 0; stage < problem.stages; ++stage) {
+    const int last = first + split.layers[static_cast<std::size_t>(stage)];
+    split.cost.push_back(splitter.cost(stage, first, last));
+    first = last;
+  }
+  split.most = *std::ranges::max_element(split.cost);
+  split.mean = std::accumulate(split.cost.begin(), split.cost.end(), 0.0) / problem.stages;
+  return split;
+}
+
 }  // namespace
 
 Expected<Partition> split_as(const PartitionProblem& problem, const std::vector<int>& layers) {
@@ -236,22 +255,15 @@ Expected<Partition> split_as(const PartitionProblem& problem, const std::vector<
   }
   const int fewest = *std::ranges::min_element(layers);
   if (fewest < 0) return fail("layers per stage", fmt::format("a stage holds {}", fewest), "0 or more");
-  const Splitter splitter(problem);
-  Partition split;
-  split.layers = layers;
-  int first = 0;
-  for (int stage = 0; stage < problem.stages; ++stage) {
-    split.cost.push_back(splitter.cost(stage, first, first + layers[stage]));
-    first += layers[stage];
-  }
-  split.most = *std::ranges::max_element(split.cost);
-  split.mean = std::accumulate(split.cost.begin(), split.cost.end(), 0.0) / problem.stages;
-  return split;
+  return partition_of(problem, Splitter(problem), layers);
 }
 
 Expected<Partition> split_layers(const PartitionProblem& problem) {
   TRY(check(problem));
-  return split_as(problem, Splitter(problem).best());
+  const Splitter splitter(problem);
+  std::vector<int> best = splitter.best();
+  if (best.empty()) return split_as(problem, best);
+  return partition_of(problem, splitter, std::move(best));
 }
 
 Expected<std::vector<std::vector<int>>> split_front(const UnlikeStages& stages) {

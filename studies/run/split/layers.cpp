@@ -74,6 +74,11 @@ Expected<LayerCounts> given_layers(const LayoutChoice& choice, const NetworkSpec
 }
 
 Expected<LayerCounts> nearly_even_layers(std::int64_t layers, std::int64_t parts, const std::string& where) {
+  if (constexpr std::int64_t bare_ends = 2; parts >= 1 && layers >= parts - std::min(bare_ends, parts)) {
+    LayerCounts counts(static_cast<std::size_t>(parts), layers / parts);
+    for (std::int64_t part = 0; part < layers % parts; ++part) ++counts[static_cast<std::size_t>(part)];
+    return counts;
+  }
   PartitionProblem problem;
   problem.layers.assign(static_cast<std::size_t>(layers), 0);
   problem.stages = static_cast<int>(parts);

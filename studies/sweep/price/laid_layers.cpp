@@ -2,11 +2,14 @@
 #include <algorithm>
 #include <limits>
 
+#include "model/base/text.h"
 #include "sim/layer_costs.h"
 #include "studies/run/balance.h"
 #include "studies/sweep/price/shared_blocks.h"
 
 namespace stepcast::sweep {
+
+std::size_t SharedBlocks::DigitsHash::operator()(const Digits& digits) const { return fnv1a(digits); }
 
 // Where layers cannot lie evenly, costs of a micro-batch alone decide; else the whole step is weighed against the even
 // split.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "model/base/contains.h"
 #include "studies/sweep/price/repeats.h"
 
 namespace stepcast::sweep {
@@ -45,6 +46,7 @@ Legality::Legality(SpacePoints& points) : points_(points) {
     reason_of_.push_back(static_cast<int>(i));
   }
   rules_ = std::move(rules);
+  join_rules();
 }
 
 void Legality::add(Rule rule, std::string_view reason) {
@@ -57,6 +59,42 @@ void Legality::add(Rule rule, std::string_view reason) {
   if (size <= most_remembered) rule.known.assign(size, 0);
   rules_.push_back(std::move(rule));
   reasons_.push_back(reason);
+}
+
+void Legality::join_rules() {
+  constexpr std::uint64_t most_joined = 1 << 16;
+  const auto& values = points_.space().values;
+  const auto join = [&](const std::vector<std::size_t>& axes, const Rule& rule) {
+    std::vector<std::size_t> all = axes;
+    for (const AxisId axis : rule.axes)
+      if (const auto at = static_cast<std::size_t>(axis); values[at].size() > 1 && !contains(all, at))
+        all.push_back(at);
+    return all;
+  };
+  const auto size_of = [&](const std::vector<std::size_t>& axes) {
+    std::uint64_t size = 1;
+    for (const std::size_t axis : axes) size = std::min(most_joined + 1, size * values[axis].size());
+    return size;
+  };
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    Answers* last = answers_.empty() || answers_.back().last != rules_[i].last() ? nullptr : &answers_.back();
+    if (last != nullptr && size_of(join(last->axes, rules_[i])) > most_joined) last = nullptr;
+    if (last == nullptr) last = &answers_.emplace_back(Answers{rules_[i].last(), i, i, {}, {}, {}});
+    last->axes = join(last->axes, rules_[i]);
+    last->end = i + 1;
+  }
+  for (Answers& answers : answers_) {
+    std::uint64_t size = 1;
+    for (const std::size_t axis : answers.axes) {
+      answers.strides.push_back(size);
+      size = std::min(most_joined + 1, size * values[axis].size());
+    }
+    if (size <= most_joined) answers.known.assign(size, 0);
+  }
+  for (std::size_t axis = 0; axis < axis_count; ++axis)
+    answers_from_[axis] = static_cast<std::size_t>(std::ranges::find_if(answers_, [&](const Answers& a) {
+      return a.last >= static_cast<AxisId>(axis);
+    }) - answers_.begin());
 }
 
 void Legality::add_repeats() {
@@ -79,8 +117,9 @@ void Legality::add_repeats() {
       "repeats: a schedule that comes to the same");
   add({is_first<repeats_layout>, nullptr, {pp, chunks, schedule, layout}, {}, {}},
       "repeats: a layout that comes to the same");
-  add({is_first<repeats_even_layers>, nullptr, all_axes(), {}, {}},
-      "repeats: balanced layers that another layout states");
+  if (points_.space().values[static_cast<std::size_t>(layout)].size() > 1)
+    add({is_first<repeats_even_layers>, nullptr, all_axes(), {}, {}},
+        "repeats: balanced layers that another layout states");
   add({is_first<repeats_zero>, nullptr, {gpus, tp, cp, pp, ep, etp, zero, replicas}, {}, {}},
       "repeats: sharding over one rank");
   add({is_first<repeats_replicas>, nullptr, {zero, replicas}, {}, {}}, "repeats: copies without sharding");
@@ -110,10 +149,25 @@ bool Legality::ask_rule(Rule& rule, const Digits& digits) const {
   return known > 0;
 }
 
+std::uint8_t Legality::ask_all(const Answers& answers, const Digits& digits) {
+  for (std::size_t i = answers.begin; i < answers.end; ++i)
+    if (!ask_rule(rules_[i], digits)) return static_cast<std::uint8_t>(2 + i - answers.begin);
+  return 1;
+}
+
 Legality::Verdict Legality::ask(const Digits& digits, AxisId changed) {
-  for (std::size_t i = 0; i < rules_.size(); ++i) {
-    if (rules_[i].last() < changed) continue;
-    if (!ask_rule(rules_[i], digits)) return {reason_of_[i], rules_[i].last()};
+  for (std::size_t a = answers_from_[static_cast<std::size_t>(changed)]; a < answers_.size(); ++a) {
+    Answers& answers = answers_[a];
+    std::uint8_t all = 0;
+    if (answers.known.empty()) {
+      all = ask_all(answers, digits);
+    } else {
+      std::uint64_t place = 0;
+      for (std::size_t i = 0; i < answers.axes.size(); ++i) place += answers.strides[i] * digits[answers.axes[i]];
+      if (answers.known[place] == 0) answers.known[place] = ask_all(answers, digits);
+      all = answers.known[place];
+    }
+    if (all > 1) return {reason_of_[answers.begin + all - 2], answers.last};
   }
   return {};
 }

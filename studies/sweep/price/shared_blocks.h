@@ -99,11 +99,14 @@ class SharedBlocks {
 
   SplitPoints* points_;
   std::size_t most_parts_;
-  std::map<Digits, LayerCounts> balanced_;                     ///< by balanced_key()
-  std::map<Digits, Blocks> blocks_;                            ///< by block_key()
-  std::unordered_map<PartKey, Family, PartKeyHash> families_;  ///< by family_key()
-  std::size_t parts_ = 0;                                      ///< that families keep
-  std::vector<BlockPrices> items_;                             ///< of the next two
+  struct DigitsHash {
+    std::size_t operator()(const Digits& digits) const;
+  };
+  std::unordered_map<Digits, LayerCounts, DigitsHash> balanced_;  ///< by balanced_key()
+  std::unordered_map<Digits, Blocks, DigitsHash> blocks_;         ///< by block_key()
+  std::unordered_map<PartKey, Family, PartKeyHash> families_;     ///< by family_key()
+  std::size_t parts_ = 0;                                         ///< that families keep
+  std::vector<BlockPrices> items_;                                ///< of the next two
   const Family* items_of_ = nullptr;
   PartKey items_size_{};
   std::uint64_t lowered_ = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -34,6 +35,7 @@ SweepWorker::SweepWorker(SharedSweep& shared, std::shared_ptr<SpacePoints> point
 
 Expected<std::optional<Stretch>> SweepWorker::walk(IndexRange range) {
   stretch_ = {range, {}, {}, {}};
+  dismissed_.assign(legality_.reasons().size(), 0);
   index_ = range.begin;
   digits_ = shared_.space.digits(index_);
   changed_ = unpriced_ = AxisId{};
@@ -51,6 +53,7 @@ Expected<std::optional<Stretch>> SweepWorker::walk(IndexRange range) {
     advance(innermost);
   }
   TRY(look_at_list());
+  tell_dismissed();
   stretch_.tally.enumerated = range.size();
   stretch_.work.lowered = pricer_.lowered() - lowered_before_;
   lowered_before_ = pricer_.lowered();
@@ -70,7 +73,13 @@ void SweepWorker::advance(AxisId axis) {
 }
 
 void SweepWorker::dismiss(const Legality::Verdict& verdict, std::uint64_t count) {
-  stretch_.tally.illegal[std::string(legality_.reasons()[static_cast<std::size_t>(verdict.reason)])] += count;
+  dismissed_[static_cast<std::size_t>(verdict.reason)] += count;
+}
+
+void SweepWorker::tell_dismissed() {
+  for (std::size_t reason = 0; reason < dismissed_.size(); ++reason)
+    if (const std::uint64_t count = std::exchange(dismissed_[reason], 0); count > 0)
+      stretch_.tally.illegal[std::string(legality_.reasons()[reason])] += count;
 }
 
 Figures SweepWorker::plan_figures(const Digits& digits) const {

@@ -48,6 +48,7 @@ class SweepWorker {
  private:
   SweepWorker(SharedSweep& shared, std::shared_ptr<SpacePoints> points);
   void dismiss(const Legality::Verdict& verdict, std::uint64_t count);
+  void tell_dismissed();
   Expected<void> take_point();
   Expected<void> take_bounded(const FastPrice& price);
   Expected<void> look_at_list();
@@ -65,6 +66,7 @@ class SweepWorker {
   CostRule costs_;
   Shortlist list_;
   Stretch stretch_;
+  std::vector<std::uint64_t> dismissed_;  ///< of the stretch, by reason
   std::uint64_t index_ = 0;
   Digits digits_{};
   std::array<std::uint64_t, axis_count> strides_{};
