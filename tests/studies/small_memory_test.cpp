@@ -58,17 +58,18 @@ TEST(SmallMemory, PiecesOfAllSizesKeepWhatIsWrittenAndAreAligned) {
   for (const Taken& taken : all) ::operator delete(taken.memory);
 }
 
-TEST(SmallMemory, PiecesLieWithoutHeads) {  // those of a power of two bytes lie on its multiples
+TEST(SmallMemory, PiecesLieWithoutHeads) {
   if (!ours) GTEST_SKIP() << "sanitizers look after memory themselves";
+  constexpr std::size_t bytes = 32;
   constexpr int count = 4096;
-  for (const std::size_t bytes : {32, 64, 128, 256}) {
-    std::vector<void*> all;
-    int aligned = 0;
-    for (int i = 0; i < count; ++i)
-      aligned += reinterpret_cast<std::uintptr_t>(all.emplace_back(::operator new(bytes))) % bytes == 0 ? 1 : 0;
-    EXPECT_EQ(aligned, count) << bytes;
-    for (void* memory : all) ::operator delete(memory, bytes);
-  }
+  std::vector<void*> all;
+  std::set<std::uintptr_t> places;
+  for (int i = 0; i < count; ++i)
+    places.insert(reinterpret_cast<std::uintptr_t>(all.emplace_back(::operator new(bytes))));
+  int beside = 0;
+  for (const std::uintptr_t place : places) beside += places.contains(place + bytes) ? 1 : 0;
+  EXPECT_GT(beside, count * 9 / 10);
+  for (void* memory : all) ::operator delete(memory, bytes);
 }
 
 TEST(SmallMemory, WhatEndedThreadsHadIsTakenAgain) {
