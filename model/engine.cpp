@@ -116,6 +116,7 @@ constexpr auto engine_members = [](auto& file, auto& engine) {
   file.optional("ends_at_positions", engine.ends_at_positions);
   file.read("cache_block", engine.cache_block, positions);
   file.rare("keeps_windows", engine.keeps_windows);
+  file.rare("windows_when_said", engine.windows_when_said);
   file.choice("cache_rule", engine.cache_rule, rule_names);
   file.read("cache_share", engine.cache_share, NumberRange{0.01, 1});
   file.read("activation_widths", engine.activation_widths, NumberRange{0, 1000});

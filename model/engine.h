@@ -106,6 +106,10 @@ struct Engine {
   bool ends_at_positions = false;  ///< a sequence ends where the network's positions do
   std::int64_t cache_block = 16;   ///< positions that the cache is dealt out in
   bool keeps_windows = false;      ///< the cache keeps keys that no window reaches any more
+  /// Layers have the network's windows where a launch says so, and see all positions else: TensorRT-LLM's engines of
+  /// plans, whose attention has a window by max_attention_window_size alone (NVIDIA/TensorRT-LLM 5a211b9,
+  /// docs/source/advanced/gpt-attention.md, "Sliding Window Attention").
+  bool windows_when_said = false;
   CacheRule cache_rule = CacheRule::of_total;
   double cache_share = 0.9;
   /// activations of an iteration of prompts: 2 bytes x positions x hidden x these, on 1, 2, 4, and 8 or more tensor
