@@ -187,7 +187,10 @@ EnginePrice EngineCost::attention(
   const double sharing = query.heads / query.kv_heads;
   const double rereads = word && !latent && query.batch * query.heads > engine_->splits_keys_below ? sharing - 1 : 0;
   const Binding binding = word ? Binding::cache : Binding::compute;
-  auto time = attention_time(*profile_, query,
+  AttentionQuery timed = query;
+  if (word && !latent && query.precision == Precision::fp8 && engine_->multiplies_fp8_keys)
+    timed.precision = Precision::bf16, timed.keys = query.keys / 2;
+  auto time = attention_time(*profile_, timed,
       latent ? latent_software_
       : word ? decode_software_
              : forward_software_,

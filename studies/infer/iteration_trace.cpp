@@ -37,10 +37,13 @@ std::string iteration_trace(const Asked& asked, const Answer& answer) {
   if (before > Seconds(0))
     writer.slice({0, host_thread}, 0, before.value(),
         json_quoted(serving.engine.host_beside ? "prepare the next iteration" : "prepare the iteration"), "host", "");
-  if (launching > Seconds(0))
+  if (launching > Seconds(0) && !serving.engine.launches_in_turn)
     writer.slice({0, host_thread}, before.value(), (before + launching).value(), json_quoted("launch"), "host", "");
+  const bool in_turn = serving.engine.launches_in_turn && launching > Seconds(0);
   const auto write = [&](const std::vector<sim::IterationSlice>& all, const char* prefix) {
     for (const sim::IterationSlice& slice : all) {
+      // A launch before each, all of them as long: an iteration's kernels that have several are one slice.
+      if (in_turn) begin += launching / static_cast<double>(all.size());
       const double start = (begin + slice.start).value();
       writer.slice({0, slice.is_move ? move_thread : kernel_thread}, start, start + slice.time.value(),
           json_quoted(prefix + slice.label), slice.is_move ? "collective" : "kernel",
