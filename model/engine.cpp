@@ -93,6 +93,7 @@ constexpr auto engine_members = [](auto& file, auto& engine) {
   file.reading(read_split_functions, engine.one_by_one);
   file.writing(write_split_functions, engine.one_by_one);
   file.unless(usual_cache_rate, "cache_rate", engine.cache_rate, NumberRange{0.05, 1});
+  file.rare("multiplies_fp8_keys", engine.multiplies_fp8_keys);
   file.unless(1.0, "attention_rate", engine.attention_rate, NumberRange{0.1, 2});
   file.optional("captured", engine.captured);
   file.optional("most_captured", engine.most_captured, IntegerRange{0, 1'000'000});
@@ -100,6 +101,7 @@ constexpr auto engine_members = [](auto& file, auto& engine) {
   file.writing(write_tunings, engine.tunings);
   file.rare("splits_keys_below", engine.splits_keys_below, NumberRange{0, 1e9});
   file.optional("host_beside", engine.host_beside);
+  file.rare("launches_in_turn", engine.launches_in_turn);
   file.read("most_positions", engine.most_positions, positions);
   file.optional("profiled_positions", engine.profiled_positions, IntegerRange{0, 1'000'000});
   file.read("most_sequences", engine.most_sequences, IntegerRange{1, 1'000'000});
@@ -116,6 +118,7 @@ constexpr auto engine_members = [](auto& file, auto& engine) {
   file.optional("ends_at_positions", engine.ends_at_positions);
   file.read("cache_block", engine.cache_block, positions);
   file.rare("keeps_windows", engine.keeps_windows);
+  file.rare("windows_when_said", engine.windows_when_said);
   file.choice("cache_rule", engine.cache_rule, rule_names);
   file.read("cache_share", engine.cache_share, NumberRange{0.01, 1});
   file.read("activation_widths", engine.activation_widths, NumberRange{0, 1000});

@@ -50,8 +50,11 @@ struct Engine {
   std::vector<SplitFunction> one_by_one;  ///< as in Stack
   double attention_rate = 1;              ///< of the law's over whole sequences, by older kernels
   double cache_rate = usual_cache_rate;   ///< of the memory's, the most at which keys are read that no L2 holds
-  bool captured = false;                  ///< iterations of running sequences are replayed from CUDA graphs
-  std::int64_t most_captured = 0;         ///< of at most so many sequences
+  /// Words over a cache in fp8: queries become fp8 and keys are multiplied as they are, so that they take as long as
+  /// over as many bytes in bf16 (NVIDIA/TensorRT-LLM 014dadc, cpp/kernels/xqa/mha_sm90.cu, MathElem).
+  bool multiplies_fp8_keys = false;
+  bool captured = false;           ///< iterations of running sequences are replayed from CUDA graphs
+  std::int64_t most_captured = 0;  ///< of at most so many sequences
   /// What measured iterations say, on GPUs of an architecture ("hopper"; "" = of all others) with products in a number
   /// type ("fp8"; "" = in all others). At most three of the figures are fitted; the others are 1 or 0.
   struct Tuning {
@@ -69,8 +72,9 @@ struct Engine {
     double keys_read_again = 0;
     /// of the memory's rate, the most at which a cache in fp8 is read by kernels that dequantise it; 0: as `cache_rate`
     double fp8_cache_rate = 0;
-    double beyond_profiled = 1;  ///< time on the GPU of iterations of more than `profiled_positions`, over the laws'
-    Seconds host_per_launch;     ///< of what is not captured
+    double beyond_profiled =
+        1;                    ///< of moves in iterations of more than `profiled_positions`, their time over the laws'
+    Seconds host_per_launch;  ///< of what is not captured
     Seconds host_per_iteration, host_per_sequence;
     std::vector<std::string> fitted;  ///< names of the figures above that were: at most three
     Spread spread{0.6, 1.7};  ///< measured over forecast iterations, 10th and 90th percentile, each network left out
@@ -79,11 +83,13 @@ struct Engine {
   /// kernels that split the keys of a sequence, and share them among query heads, run up to so many sequences x heads
   /// (vllm-project/vllm 0.4, attention/ops/paged_attn.py, use_v1: 512); 0: never
   double splits_keys_below = 0;
-  bool host_beside = false;            ///< the host prepares the next iteration while the GPU works
+  bool host_beside = false;       ///< the host prepares the next iteration while the GPU works
+  bool launches_in_turn = false;  ///< launches of what no graph holds add to the GPU's time; else the longer counts
   std::int64_t most_positions = 8192;  ///< that one iteration takes of prompts
   /// of the longest iteration that it tried before it gave the cache the rest of the memory; 0: none is longer.
   /// Measured prompts of vLLM of 2023 take a leap there (Patel et al. 2024, arXiv 2311.18677, section IV, insight III:
-  /// beyond 2,048 positions the throughput of prompts falls); why is not known.
+  /// beyond 2,048 positions the throughput of prompts falls); why is not known. What it adds grows with the ranks and
+  /// the width as what all-reduces carry does, and not with what is multiplied: it counts for moves alone.
   std::int64_t profiled_positions = 0;
   // How requests share iterations, as sim/serving/batching.h has it.
   std::int64_t most_sequences = 256;  ///< that run at once
@@ -106,6 +112,10 @@ struct Engine {
   bool ends_at_positions = false;  ///< a sequence ends where the network's positions do
   std::int64_t cache_block = 16;   ///< positions that the cache is dealt out in
   bool keeps_windows = false;      ///< the cache keeps keys that no window reaches any more
+  /// Layers have the network's windows where a launch says so, and see all positions else: TensorRT-LLM's engines of
+  /// plans, whose attention has a window by max_attention_window_size alone (NVIDIA/TensorRT-LLM 5a211b9,
+  /// docs/source/advanced/gpt-attention.md, "Sliding Window Attention").
+  bool windows_when_said = false;
   CacheRule cache_rule = CacheRule::of_total;
   double cache_share = 0.9;
   /// activations of an iteration of prompts: 2 bytes x positions x hidden x these, on 1, 2, 4, and 8 or more tensor

@@ -105,6 +105,13 @@ std::string_view software_of(const Profile& profile, const Engine& engine, bool 
   return {};
 }
 
+/// Of a word, what kernels were timed on: bf16 of as many bytes where they multiply keys in fp8 as they are.
+AttentionQuery as_timed(AttentionQuery query, const Engine& engine) {
+  if (!engine.multiplies_fp8_keys || is_latent(query) || query.precision != Precision::fp8) return query;
+  query.precision = Precision::bf16, query.keys /= 2;
+  return query;
+}
+
 }  // namespace
 
 double largest_draw(double count) {
@@ -175,7 +182,7 @@ EnginePrice EngineCost::product(const KernelWork& work, double m, const Routing&
 
 Seconds EngineCost::decode_start(const KernelWork& work, double sequences) const {
   constexpr double few = 16;
-  const AttentionQuery query = query_of(work, sequences, 1, few, types_.attention);
+  const AttentionQuery query = as_timed(query_of(work, sequences, 1, few, types_.attention), *engine_);
   const auto time = attention_time(*profile_, query, is_latent(query) ? latent_software_ : decode_software_, false);
   return time ? time->time : Seconds(0);
 }
@@ -187,7 +194,7 @@ EnginePrice EngineCost::attention(
   const double sharing = query.heads / query.kv_heads;
   const double rereads = word && !latent && query.batch * query.heads > engine_->splits_keys_below ? sharing - 1 : 0;
   const Binding binding = word ? Binding::cache : Binding::compute;
-  auto time = attention_time(*profile_, query,
+  auto time = attention_time(*profile_, word ? as_timed(query, *engine_) : query,
       latent ? latent_software_
       : word ? decode_software_
              : forward_software_,

@@ -111,17 +111,17 @@ void IterationSums::add(const IterationSums& other, double share) {
 }
 
 GpuTime gpu_time(const IterationSums& sums, const Engine& engine, const Engine::Tuning& tuning) {
-  const double slower = beyond_profiled(sums, engine, tuning);
   const Seconds kernels = (sums.kernels + sums.experts * (tuning.experts - 1) +
                               tuning.expert_start * sums.expert_calls + sums.rereads * tuning.keys_read_again) *
                           tuning.kernels;
-  return {kernels * slower, sums.moves * slower};
+  return {kernels, sums.moves * beyond_profiled(sums, engine, tuning)};
 }
 
 Seconds elapsed(const IterationSums& sums, const Engine& engine, const Engine::Tuning& tuning) {
   const GpuTime gpu = gpu_time(sums, engine, tuning);
   const Seconds launches = tuning.host_per_launch * (sums.launched * sums.host_pace);
-  const Seconds busy = std::max(gpu.kernels + gpu.moves, launches);
+  const Seconds works = gpu.kernels + gpu.moves;
+  const Seconds busy = engine.launches_in_turn ? works + launches : std::max(works, launches);
   const Seconds before = tuning.host_per_iteration + tuning.host_per_sequence * sums.sequences;
   const Seconds loop = engine.loop_per_sequence * (sums.sequences * sums.hosts * sums.host_pace);
   const Seconds alone = engine.host_beside ? std::max(busy, before) : busy + before;
@@ -295,7 +295,7 @@ IterationTime IterationForm::time(std::span<const Rows> rows, const EngineCost& 
     if (first) part.source = price.source, part.binding = price.binding;
     part.label = line.label, part.shape = std::move(shape), part.is_move = !line.work, part.attends = line.attends();
     if (line.work) part.kernel = line.work->kernel;
-    part.calls += line.calls, part.time += line.tuned(price, tuning) * (line.calls * beyond);
+    part.calls += line.calls, part.time += line.tuned(price, tuning) * (line.calls * (line.work ? 1 : beyond));
     part.bytes += price.bytes * line.calls;
     part.flops += price.flops * line.calls;
     part.useful += price.useful * line.calls;

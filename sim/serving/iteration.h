@@ -50,8 +50,9 @@ struct GpuTime {
   Seconds kernels, moves;
 };
 GpuTime gpu_time(const IterationSums& sums, const Engine& engine, const Engine::Tuning& tuning);
-/// Kernels and moves run one after the other. Launches run ahead of the GPU: the longer of the two counts. What
-/// prepares an iteration comes before it, or beside the one that runs; so does the loop over its sequences.
+/// Kernels and moves run one after the other. Launches run ahead of the GPU: the longer of the two counts, or, where
+/// the engine's and the GPU's take turns, both. What prepares an iteration comes before it, or beside the one that
+/// runs; so does the loop over its sequences.
 Seconds elapsed(const IterationSums& sums, const Engine& engine, const Engine::Tuning& tuning);
 
 struct IterationTime {
@@ -73,7 +74,7 @@ struct IterationSlice {
   Seconds start, time;
   int stage = 0;  ///< of what goes from one to the next, the one that sends
 };
-/// Over the laws', of kernels and moves alike: above what the engine tried before its cache got its memory.
+/// Of moves, over the laws': above what the engine tried before its cache got its memory.
 double beyond_profiled(const IterationSums& sums, const Engine& engine, const Engine::Tuning& tuning);
 
 /// Forward Programs of one plan: for some rows, for twice as many sequences, for sequences twice as long, and for some

@@ -13,8 +13,8 @@ std::vector<IterationSlice> IterationForm::in_order(
   std::vector<std::vector<IterationSlice>> blocks;
   const auto add = [&](const PackedLine& line, std::string shape, const LinePrice& price) {
     blocks.resize(std::max(blocks.size(), static_cast<std::size_t>(line.block) + 1));
-    blocks[static_cast<std::size_t>(line.block)].push_back(
-        {line.label, std::move(shape), !line.work, 0, line.block, {}, line.tuned(price, tuning) * beyond, 0});
+    blocks[static_cast<std::size_t>(line.block)].push_back({line.label, std::move(shape), !line.work, 0, line.block, {},
+        line.tuned(price, tuning) * (line.work ? 1 : beyond), 0});
   };
   for (const PackedLine& line : lines_) {
     if (!line.runs_for(packed)) continue;

@@ -114,7 +114,9 @@ Expected<void> take_windows(
   if (windowed && whole)
     return fail(where, fmt::format("some windowed layers of {} keep all positions, and some their window", network.id),
         "one way for all of them");
-  if (windowed) change(out.row.keeps_windows, std::optional(false), "keeps_windows", out);
+  if (!windowed) return {};
+  change(out.row.keeps_windows, std::optional(false), "keeps_windows", out);
+  change(out.row.windows_when_said, std::optional(false), "windows_when_said", out);
   return {};
 }
 

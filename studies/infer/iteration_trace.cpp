@@ -25,7 +25,7 @@ std::string iteration_trace(const Asked& asked, const Answer& answer) {
   Seconds begin = serving.engine.host_beside ? Seconds(0) : before;
   constexpr double microseconds = 1e6;
   timeline::TraceWriter writer(microseconds, false);
-  writer.expect(static_cast<std::int64_t>(slices.size()) + 8);
+  writer.expect(static_cast<std::int64_t>(2 * slices.size()) + 8);
   writer.begin(timeline::trace_mark,
       json_quoted(fmt::format("{} of {} on {} x {}, {}", asked.phase, serving.network().name,
           serving.scenario.plan.gpus, serving.machine().gpu.name, serving.engine.name)),
@@ -37,11 +37,17 @@ std::string iteration_trace(const Asked& asked, const Answer& answer) {
   if (before > Seconds(0))
     writer.slice({0, host_thread}, 0, before.value(),
         json_quoted(serving.engine.host_beside ? "prepare the next iteration" : "prepare the iteration"), "host", "");
-  if (launching > Seconds(0))
+  const bool in_turn = serving.engine.launches_in_turn && launching > Seconds(0);
+  if (launching > Seconds(0) && !in_turn)
     writer.slice({0, host_thread}, before.value(), (before + launching).value(), json_quoted("launch"), "host", "");
-  const auto write = [&](const std::vector<sim::IterationSlice>& all, const char* prefix) {
+  const auto write = [&](const std::vector<sim::IterationSlice>& all, const char* prefix, Seconds launches) {
+    const Seconds launch = launches / static_cast<double>(all.size());
     for (const sim::IterationSlice& slice : all) {
-      const double start = (begin + slice.start).value();
+      double start = (begin + slice.start).value();
+      if (launches > Seconds(0)) {  // before each, all as long: some slices are several kernels
+        writer.slice({0, host_thread}, start, start + launch.value(), json_quoted("launch"), "host", "");
+        begin += launch, start += launch.value();
+      }
       writer.slice({0, slice.is_move ? move_thread : kernel_thread}, start, start + slice.time.value(),
           json_quoted(prefix + slice.label), slice.is_move ? "collective" : "kernel",
           slice.shape.empty() ? "" : fmt::format("{{\"shape\":{}}}", json_quoted(slice.shape)));
@@ -55,11 +61,11 @@ std::string iteration_trace(const Asked& asked, const Answer& answer) {
     const sim::IterationTime one = drafts.time(guess);
     const auto layers = drafts.in_order(guess, one);
     for (std::int64_t i = 0; i < phase.guesses; ++i) {
-      write(layers, "draft ");
+      write(layers, "draft ", Seconds(0));
       begin += one.host;
     }
   }
-  write(slices, "");
+  write(slices, "", in_turn ? launching : Seconds(0));
   return writer.finish();
 }
 

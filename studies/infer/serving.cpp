@@ -202,6 +202,12 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
         fmt::format("host_pace {:g}: {}'s loop on the host beside a {}, over that on x86 servers",
             serving.engine.host_pace, engine.name, machine.row.gpu.name));
   TRY(check_images_served(network.row));
+  if (engine.windows_when_said && network.row.window.positions > 0) {
+    serving.assumptions.push_back(fmt::format(
+        "every layer sees all positions: {} has windows of {} where max_attention_window_size says so, and not else",
+        engine.name, network.row.window.positions));
+    network.row.window.positions = 0;
+  }
   const run::Chosen<NetworkSpec> whole = network;
   const run::Chosen<Machine> where = machine;
   network.row.mtp_layers = 0;  // they guess, and the iteration itself does without them

@@ -173,6 +173,21 @@ TEST(EngineLaunch, TrtllmWindowsAreTheNetworksOrAnotherNetwork) {
   EXPECT_THAT(with("[128, many]").error, HasSubstr("is no list of sizes"));
 }
 
+/// Plans of TensorRT-LLM up to 0.21 have a network's windows where a launch says them.
+TEST(EngineLaunch, TrtllmPlansHaveTheWindowsThatAreSaid) {
+  const auto with = [](const std::string& windows) {
+    return read("docker run nvcr.io/nvidia/tensorrt-llm/release:0.17.0 bash -c \"trtllm-serve "
+                "mistralai/Mistral-7B-v0.1 --max_seq_len 32768 --extra_llm_api_options e.yml\"\ncat > e.yml <<EOF\n"
+                "kv_cache_config:\n  max_attention_window: " +
+                windows + "\nEOF\n");
+  };
+  const auto said = with("[4096]"), whole = with("[32768]");
+  ASSERT_EQ(said.error, "");
+  EXPECT_EQ(said.asked.row.id, "tensorrt-llm-2024");
+  EXPECT_FALSE(said.asked.row.windows_when_said);
+  EXPECT_TRUE(whole.asked.row.windows_when_said);
+}
+
 TEST(EngineLaunch, HabitsFollowTheGpu) {
   const std::string line = "vllm serve meta-llama/Llama-3.1-8B-Instruct";
   EXPECT_EQ(read(line, {{"--machine", "dgx-h100"}}).asked.row.most_positions, 8192);

@@ -49,10 +49,11 @@ TEST(IterationPictures, SlicesAreTheIterationInOrder) {
   }
 }
 
-TEST(IterationPictures, TheTraceHoldsHostKernelsAndCollectives) {
+/// Of an engine with graphs, and of one whose launches and kernels take turns.
+void expect_trace_of_all(const std::string& words) {
   const std::string path = testing::TempDir() + "iteration.json";
   std::remove(path.c_str());
-  const auto ran = run_line("infer llama3-70b --tp 8 --context 8192 --batch 64 --json --trace " + path);
+  const auto ran = run_line("infer " + words + " --tp 8 --batch 64 --json --trace " + path);
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto answer = nlohmann::json::parse(ran.out), trace = nlohmann::json::parse(text_of(path));
   double of_thread[3] = {}, end = 0;
@@ -68,6 +69,10 @@ TEST(IterationPictures, TheTraceHoldsHostKernelsAndCollectives) {
   EXPECT_NEAR(of_thread[2], answer.at("moves_s").get<double>(), 1e-6);
   EXPECT_NEAR(end, answer.at("time_s").get<double>(), 1e-6);
   EXPECT_EQ(cores, 80);
+}
+TEST(IterationPictures, TheTraceHoldsHostKernelsAndCollectives) {
+  expect_trace_of_all("llama3-70b --context 8192");
+  expect_trace_of_all("llama2-70b --context 2048 --engine vllm-2023");
 }
 
 /// Two guesses stand before an iteration of words, and none before prompts, which is all that one output token needs.

@@ -1,5 +1,7 @@
 // What the figures of an engine's tuning do to an iteration.
+#include <algorithm>
 #include <cmath>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -9,9 +11,9 @@
 namespace stepcast::infer {
 namespace {
 
-/// Of 2,048 profiled positions and of one more: kernels and moves, and each part of them, take 1.5 times as long
-/// behind.
-TEST(Tuning, IterationsBeyondWhatWasProfiledTakeLonger) {
+/// Of 2,048 profiled positions and of one more: moves, and each of them, take 1.5 times as long behind, and kernels no
+/// longer.
+TEST(Tuning, MovesBeyondWhatWasProfiledTakeLonger) {
   const auto iteration = [](double factor, double positions) {
     Engine engine = **find_row(built_in().engines, "vllm-2023", "engine");
     EXPECT_EQ(engine.profiled_positions, 2048);
@@ -23,13 +25,85 @@ TEST(Tuning, IterationsBeyondWhatWasProfiledTakeLonger) {
     return ServingCost(serving).time(sim::Rows{1, positions, 0});
   };
   const auto same = [](const sim::IterationTime& a, const sim::IterationTime& b, double ratio) {
-    EXPECT_NEAR(b.kernels / a.kernels, ratio, 1e-9);
+    EXPECT_NEAR(b.kernels / a.kernels, 1, 1e-12);
     EXPECT_NEAR(b.moves / a.moves, ratio, 1e-9);
-    for (std::size_t i = 0; i < a.parts.size(); ++i) EXPECT_NEAR(b.parts[i].time / a.parts[i].time, ratio, 1e-9);
+    for (std::size_t i = 0; i < a.parts.size(); ++i)
+      EXPECT_NEAR(b.parts[i].time / a.parts[i].time, a.parts[i].is_move ? ratio : 1, 1e-9) << a.parts[i].label;
     EXPECT_NEAR((b.host + b.kernels + b.moves) / b.time, 1, 1e-12);
   };
   same(iteration(1, 2048), iteration(1.5, 2048), 1);
   same(iteration(1, 2049), iteration(1.5, 2049), 1.5);
+}
+
+/// 100 launches of 20 us are 2 ms, beside 10 ms on the GPU nothing; where both take turns they are 12 ms, and of 10,000
+/// launches 210.
+TEST(Tuning, LaunchesInTurnAddToTheGpusTime) {
+  Engine engine;
+  Engine::Tuning tuning;
+  tuning.host_per_launch = Seconds(20e-6);
+  sim::IterationSums sums;
+  sums.kernels = Seconds(7e-3), sums.moves = Seconds(3e-3), sums.launched = 100;
+  const auto milliseconds = [&] { return sim::elapsed(sums, engine, tuning).value() * 1e3; };
+  EXPECT_NEAR(milliseconds(), 10, 1e-9);
+  engine.launches_in_turn = true;
+  EXPECT_NEAR(milliseconds(), 12, 1e-9);
+  sums.launched = 10'000;
+  EXPECT_NEAR(milliseconds(), 210, 1e-9);
+  engine.launches_in_turn = false;
+  EXPECT_NEAR(milliseconds(), 200, 1e-9) << "the host takes longer";
+}
+
+/// Where keys of an fp8 cache are multiplied as they are, words over 4,096 of them take as long as words over 2,048 in
+/// bf16, as many bytes, but for what starts; where they are made wide before, longer.
+TEST(Tuning, KeysInFp8TakeAsLongAsAsManyBytes) {
+  const auto attention = [](bool as_they_are, const char* cache, double keys) {
+    Engine engine = **find_row(built_in().engines, "tensorrt-llm-2024", "engine");
+    EXPECT_TRUE(engine.multiplies_fp8_keys);
+    engine.multiplies_fp8_keys = as_they_are;
+    ServingWishes wishes;
+    wishes.cache = cache, wishes.tp = 4;
+    const Serving serving = *serving_of(
+        wishes, *run::choose_network("llama3-70b", "network"), *run::choose_machine("hgx-h200", "machine"), engine);
+    Seconds time;
+    for (const sim::IterationPart& part : ServingCost(serving).time(sim::Rows{128, 1, keys - 1}).parts)
+      if (part.attends) time += part.time;
+    return time;
+  };
+  EXPECT_NEAR(attention(true, "fp8", 4096) / attention(true, "bf16", 2048), 1, 0.01);
+  EXPECT_GT(attention(false, "fp8", 4096) / attention(true, "fp8", 4096), 1.02);
+  EXPECT_EQ(attention(false, "bf16", 4096), attention(true, "bf16", 4096));
+}
+
+/// Engines of plans have windows where a launch says so. Mistral 7B's of 4,096 positions: behind 20,000 a sequence
+/// takes 20,000 x 128 KiB of the cache in bf16 there, and under vLLM 4,096 x 128 KiB; its layers see as much.
+TEST(Tuning, WindowsOfPlansAreThoseThatALaunchSays) {
+  const auto serving = [](const char* id, bool when_said, const char* network = "mistral-7b") {
+    Engine engine = **find_row(built_in().engines, id, "engine");
+    if (!when_said) engine.windows_when_said = false;
+    return *serving_of(
+        {}, *run::choose_network(network, "network"), *run::choose_machine("dgx-h100", "machine"), engine);
+  };
+  const auto says_all = [](const Serving& made) {
+    return std::ranges::any_of(
+        made.assumptions, [](const std::string& text) { return text.starts_with("every layer sees all positions: "); });
+  };
+  const double position = 32 * 2 * 8 * 128 * 2;
+  const Serving all = serving("tensorrt-llm-2024", true), said = serving("tensorrt-llm-2024", false),
+                vllm = serving("vllm", true);
+  EXPECT_EQ(all.cache_bytes(20'000), 20'000 * position);
+  EXPECT_EQ(said.cache_bytes(20'000), 4096 * position);
+  EXPECT_EQ(vllm.cache_bytes(20'000), 4096 * position);
+  EXPECT_TRUE(says_all(all));
+  for (const Serving& other : {said, vllm, serving("tensorrt-llm-2024", true, "llama3-8b")})
+    EXPECT_FALSE(says_all(other));
+  const auto seen = [](const Serving& made, double before) {
+    Flops flops;
+    for (const sim::IterationPart& part : ServingCost(made).time(sim::Rows{1, 1, before}).parts)
+      if (part.attends) flops += part.useful;
+    return flops;
+  };
+  EXPECT_NEAR(seen(all, 20'000) / seen(said, 20'000), 20'001.0 / 4096, 1e-9);
+  EXPECT_EQ(seen(all, 4000), seen(said, 4000));
 }
 
 /// 1,000 sequences and 100 launches beside 10 ms on the GPU: launches of 20 us and a loop of 15 us are 2 + 15 ms, which
