@@ -36,7 +36,8 @@ void TransformerBuilder::encode(const TransformerBuilder& network) {
     start_block("norm", 1, Block::Place::first);
     const int x = activation("X.last", streamed());
     net_.blocks.back().input = x;
-    net_.blocks.back().output = whole_.modulation.gates ? handed_on(x) : norm("norm3", x, {"norm"});
+    net_.blocks.back().output =
+        whole_.modulation.gates || whole_.no_last_norm ? handed_on(x) : norm("norm3", x, {"norm"});
   }
   net_.tensors[net_.blocks.back().output].name = "memory";
 }
@@ -48,9 +49,42 @@ int TransformerBuilder::handed_on(int x) {
   return y;
 }
 
+/// Three convolutions of 3 x 3 over frames and numbers, which halve both, with GELU; a matrix of what is left of each
+/// frame. What a row reads of its neighbours is not copied.
+int TransformerBuilder::planes_in() {
+  const Tags tags{"embed"};
+  constexpr int convolutions = 3, halves = 2;
+  constexpr std::int64_t taps = 3 * 3;
+  std::int64_t frames = batch_.positions << convolutions, numbers = whole_.features;
+  const int near = dim("taps", taps), one = dim("planes", whole_.planes), two = dim("planes2", whole_.planes);
+  int x = -1, rows = -1;
+  for (int i = 0; i < convolutions; ++i) {
+    const std::string name = "embed.conv" + std::to_string(i + 1);
+    frames /= halves, numbers = (numbers + 1) / halves;
+    rows = dim(("s.conv" + std::to_string(i + 1)).c_str(), frames * numbers);
+    const int in = i == 0 ? -1 : i % 2 == 1 ? one : two, out = i % 2 == 0 ? one : two;
+    const int y = activation(name, {b_, rows, out}), a = activation(name + ".A", {b_, rows, out});
+    if (i == 0) {
+      const int sound = tensor("features", {b_, rows, near}, batch_.activation_bytes, TensorRole::data);
+      product(name, tags, y, sound, weight("W." + name, {near, out}));
+    } else {
+      Access& read = product(name, tags, y, x, weight("W." + name, {near, in, out})).inputs[0];
+      read.loops[1] = rows, read.row_dim = 1, read.row_loops = {rows};
+    }
+    add(name + ".act", tags, OperatorKind::nonlinear, "gelu", a, {biased(name, y, {out}, tags, "bias_gelu")},
+        "bias_gelu");
+    x = a;
+  }
+  const int left = dim("conv.numbers", numbers), y = activation("X0", {b_, s_, h_});
+  Access& read = product("embed", tags, y, x, weight("W.embed", {left, one, h_})).inputs[0];
+  read.loops[1] = s_, read.row_dim = 1, read.row_loops = {s_};
+  return y;
+}
+
 /// Each position's numbers: patches of an image, frames of sound, what another network made of words.
 int TransformerBuilder::features_in() {
   const Tags tags{"embed"};
+  if (whole_.intake == Intake::planes) return planes_in();
   if (whole_.intake == Intake::convolutions) {
     constexpr std::int64_t taps = 3, stride = 2;
     const int frames = dim("s.frames", stride * batch_.positions), first = dim("ft", taps * whole_.features),
@@ -139,6 +173,7 @@ int TransformerBuilder::together(const std::string& name, const char* function, 
 /// Queries, keys or values of a joint layer.
 int TransformerBuilder::headed(const std::string& name, int x, std::vector<int> heads) {
   const int y = projection(name, x, heads);
+  if (!spec_->linear_bias) return y;
   return biased(name, y, std::move(heads), {"attn", "attn.qkv"}, "attn.qkv");
 }
 
@@ -153,6 +188,17 @@ int TransformerBuilder::second_attention(int x) {
   else fused_core(core, q, {k, v}, o);
   product("attn.out.second", {"attn", "attn.out"}, y, o, weight("WO.second", {g_, r_, d_, h_}));
   return y;
+}
+
+/// A layer that the network's own positions go through alone.
+int TransformerBuilder::own_body(int x, LayerKind kind) {
+  const int own = part("X.own", x, own_), other = part("X.other", x, joined_), all_keys = t_;
+  constexpr std::size_t vectors = 6;
+  s_ = own_, t_ = to_;
+  modulate_layer(vectors);
+  const int y = sublayers(own, kind);
+  s_ = all_, t_ = all_keys;
+  return together("X.joined", "parts", y, other);
 }
 
 /// Two kinds of rows with weights and vectors of their own that attend together (Flux; Esser et al. 2024, MM-DiT, arXiv

@@ -229,7 +229,7 @@ constexpr KnownKeys more_rows[] = {
     {"jais", "*", "factors on what passes, without weights", "embeddings_scale width_scale mup_width_scale "
      "mup_embeddings_scale mup_output_alpha mup_scale_qk_dot_by_d scale_qk_dot_by_d alibi_scaling scale_attn_weights "
      "scale_attn_by_inverse_layer_idx reorder_and_upcast_attn"},
-    {"own-text", "*", "of its images' part, and how images are cut", "freeze_mm_mlp_adapter freeze_mm_vision_resampler "
+    {"own-text keye keye-1.5", "*", "of its images' part, and how images are cut", "freeze_mm_mlp_adapter freeze_mm_vision_resampler "
      "image_aspect_ratio mm_hidden_size mm_projector_type mm_resampler_type mm_use_im_patch_token mm_use_im_start_end "
      "mm_vision_select_feature mm_vision_select_layer mm_patch_merge_type mm_projector_lr mm_vision_tower_lr "
      "mm_tunable_parts mm_spatial_pool_mode mm_spatial_pool_stride tune_mm_mlp_adapter tune_mm_vision_resampler "
@@ -308,6 +308,9 @@ constexpr KnownKeys more_rows[] = {
      "flip_sin_to_cos freq_shift timestep_activation_fn patch_size_t guidance_embeds"},
     {"dit sd3 pixart hunyuan-video qwen-image cogvideox ltx-video", "\"default\"", "as its class has it",
      "attention_type"},
+    {"flux2 chroma lumina2 z-image", "*", "sizes of samples; angles", "sample_size rope_theta axes_dim_rope axes_lens "
+     "axes_dims t_scale scaling_factor"},
+    {"flux2", "*", "of a text that its class does not pool", "pooled_projection_dim"},
     {"dit pixart", "false", "as its class has it", "norm_elementwise_affine"},
     {"cogvideox", "true", "as its class has it", "norm_elementwise_affine patch_bias"},
     {"dit pixart", "*", "rows of a table that it does not have", "num_embeds_ada_norm"},

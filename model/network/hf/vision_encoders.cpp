@@ -163,6 +163,8 @@ constexpr KnownEncoder encoders[] = {
     {"glm4-moe", "out_hidden_size", glm4v_images},
     {"dots-ocr", "embed_dim", dots_images},
     {"paddleocr-vl", "spatial_merge_size", paddle_images},
+    {"keye", "image_size", paddle_images},
+    {"keye-1.5", "image_size", keye_images},
     {"internvl", "hidden_size", internvl_images},
     {"internvl-chat", "hidden_size", internvl_images},
     {"paligemma", "hidden_size", siglip_behind_matrix},

@@ -272,7 +272,13 @@ void diffusion_sizes(HfReader& r);
 void vit(HfReader& r);
 void wan(HfReader& r);
 void flux(HfReader& r);
+void flux2(HfReader& r);
+void chroma(HfReader& r);
 void qwen_image(HfReader& r);
+
+// single_stream.cpp
+void lumina2(HfReader& r);
+void z_image(HfReader& r);
 
 // layernorm.cpp
 /// n_layer, n_embd, n_head, n_inner (absent: four times n_embd), vocab_size and n_positions; LayerNorm.

@@ -125,6 +125,29 @@ void flux(HfReader& r) {
   n.modulation.guidance = r.flag_or("guidance_embeds", false);
 }
 
+/// Flux's layers without biases, with gated MLPs, and with vectors that layers of a kind have alike.
+void flux2(HfReader& r) {
+  two_streams(r, r.size("num_single_layers"));
+  NetworkSpec& n = r.spec;
+  n.linear_bias = n.encoders.front().linear_bias = false;
+  n.activation = Activation::swiglu;
+  n.ffn_hidden = static_cast<std::int64_t>(r.number_or("mlp_ratio", 3) * static_cast<double>(n.hidden));
+  n.outputs = latent_outputs(r, r.size_or("patch_size", 1));
+  n.modulation.frequencies = r.size_or("timestep_guidance_channels", 256);
+  n.modulation.guidance = r.flag_or("guidance_embeds", true);
+  n.modulation.common = n.modulation.no_bias = true;
+}
+
+/// Flux's layers, whose vectors a network of its own makes.
+void chroma(HfReader& r) {
+  two_streams(r, r.size("num_single_layers"));
+  NetworkSpec& n = r.spec;
+  n.outputs = latent_outputs(r, r.size_or("patch_size", 1));
+  n.modulation.frequencies = r.size_or("approximator_num_channels", 64);
+  n.modulation.approximator_width = r.size_or("approximator_hidden_dim", 5120);
+  n.modulation.approximator_layers = r.size_or("approximator_layers", 5);
+}
+
 namespace {
 
 /// Layers of a list attend to the image once more; a shape for each of the two that may.
