@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/network/attention_counts.h"
+#include "model/network/modulation_counts.h"
 #include "model/network/network.h"
 
 namespace stepcast {
@@ -11,7 +12,9 @@ namespace {
 using detail::Count, detail::norm_size, detail::attention_matrices, detail::attention_vectors, detail::cross_matrices,
     detail::index_matrices, detail::picks, detail::compressor_of, detail::core_flops_of, detail::stream_matrices,
     detail::stream_vectors, detail::merging_matrices, detail::merging_vectors, detail::router_matrix,
-    detail::coefficient_matrices, detail::prediction_vectors, detail::projection_matrices, detail::side_matrices;
+    detail::coefficient_matrices, detail::prediction_vectors, detail::projection_matrices, detail::side_matrices,
+    detail::modulation_matrices, detail::modulation_parameters, detail::last_vectors_of, detail::vectors_of,
+    detail::condition_matrices, detail::condition_parameters, detail::gate_vectors;
 
 bool is_gated(const NetworkSpec& n) { return n.activation == Activation::swiglu || n.activation == Activation::geglu; }
 
@@ -35,28 +38,6 @@ Count routed_vectors(const NetworkSpec& n) {
          (e.norm_behind ? norm_size(n, n.hidden) : 0) + (e.latent_norm ? norm_size(n, e.latent) : 0);
 }
 
-/// Numbers that say when a sample is.
-Count said_numbers(const NetworkSpec& n) { return n.modulation.width > 0 ? n.modulation.width : n.hidden; }
-/// Six vectors of a layer, two of the last norm: a matrix and a bias each, or an addend.
-Count modulation_matrices(const NetworkSpec& n, Count vectors) {
-  const bool none = n.modulation.frequencies == 0 || n.modulation.approximator_layers > 0;
-  return none ? 0 : vectors * said_numbers(n) * n.hidden;
-}
-Count modulation_parameters(const NetworkSpec& n, Count vectors) {
-  if (n.modulation.frequencies == 0 || n.modulation.approximator_layers > 0) return 0;
-  return (n.modulation.shared ? 0 : modulation_matrices(n, vectors)) + (n.modulation.no_bias ? 0 : vectors * n.hidden);
-}
-constexpr Count layer_vectors = 6, gate_vectors = 2, gain_vectors = 4;
-constexpr Count last_vectors_of(const Modulation& m) { return m.gains ? 1 : 2; }
-/// Three for each sublayer, and for both kinds of positions.
-Count vectors_of(const NetworkSpec& n, const LayerKind& kind) {
-  const LayerShape shape = kind.shape > 0 ? n.shapes[kind.shape - 1U] : LayerShape{};
-  const Count second = shape.second ? layer_vectors / 2 : 0;
-  if (n.modulation.gates) return gate_vectors;
-  if (n.modulation.gains) return gain_vectors;
-  if (shape.ends) return layer_vectors + last_vectors_of(n.modulation) + second;
-  return shape.parallel ? layer_vectors / 2 : shape.joint ? 2 * layer_vectors + second : layer_vectors;
-}
 /// Of the encoder's positions in a joint layer that makes nothing of them: outputs of attention, and the MLP.
 Count idle_matrices(const NetworkSpec& n, const LayerKind& kind) {
   if (kind.shape == 0 || !n.shapes[kind.shape - 1U].ends) return 0;
@@ -70,47 +51,6 @@ bool is_joint(const NetworkSpec& n, const LayerKind& kind) { return kind.shape >
 /// Has it a second attention, of the network's own positions?
 bool has_second(const NetworkSpec& n, const LayerKind& kind) {
   return kind.shape > 0 && n.shapes[kind.shape - 1U].second;
-}
-
-/// Of layers of a shape, where all of them have the same.
-Count common_vectors(const NetworkSpec& n) {
-  Count vectors = 0;
-  std::vector<std::uint8_t> seen;
-  for (const LayerKind& kind : layer_kinds(n, n.sequence).kinds) {
-    if (std::ranges::find(seen, kind.shape) != seen.end()) continue;
-    seen.push_back(kind.shape);
-    vectors += vectors_of(n, kind);
-  }
-  return vectors;
-}
-
-/// Matrices that a sample's numbers meet once, or rows of them as often as vectors are asked for.
-Count approximator_matrices(const Modulation& m, Count hidden) {
-  return (m.frequencies + hidden + 2 * m.approximator_layers * m.approximator_width) * m.approximator_width;
-}
-Count approximator_parameters(const Modulation& m, Count hidden) {
-  return approximator_matrices(m, hidden) + (1 + 3 * m.approximator_layers) * m.approximator_width + hidden;
-}
-
-/// What says when a sample is and of which class, and the products that all layers share, or layers of a kind.
-Count condition_matrices(const NetworkSpec& n) {
-  const Modulation& m = n.modulation;
-  if (m.frequencies == 0) return 0;
-  if (m.approximator_layers > 0) return modulation_vectors(n) * approximator_matrices(m, n.hidden);
-  const Count made = said_numbers(n), inner = m.inner > 0 ? m.inner : made, times = m.guidance ? 2 : 1;
-  return times * (m.frequencies + made) * inner + (m.pooled > 0 ? (m.pooled + made) * inner : 0) +
-         modulation_matrices(n, m.shared   ? layer_vectors
-                                : m.common ? common_vectors(n)
-                                           : 0);
-}
-Count condition_parameters(const NetworkSpec& n) {
-  const Modulation& m = n.modulation;
-  if (m.frequencies == 0) return 0;
-  if (m.approximator_layers > 0) return approximator_parameters(m, n.hidden);
-  const Count made = said_numbers(n), inner = m.inner > 0 ? m.inner : made,
-              pairs = 1 + (m.guidance ? 1 : 0) + (m.pooled > 0 ? 1 : 0);
-  const Count vectors = m.shared ? layer_vectors : m.common ? common_vectors(n) : 0;
-  return condition_matrices(n) + m.classes * made + (m.no_bias ? 0 : pairs * (made + inner) + vectors * n.hidden);
 }
 
 /// Of a layer's own input: of what was embedded, its gate, and back to the stream.
@@ -353,14 +293,6 @@ std::int64_t parameter_count(const NetworkSpec& n) {
   if (n.masked_loss) total += n.hidden * n.hidden + (n.linear_bias ? n.hidden : 0) + norm_size(n, n.hidden);
   if (n.pooled_outputs > 0) total += (n.hidden + 1) * (n.hidden + n.pooled_outputs);
   return total + encoder_parameter_count(n) + (n.head_bias ? n.vocab : 0);
-}
-
-std::int64_t modulation_vectors(const NetworkSpec& n) {
-  const LayerKinds all = layer_kinds(n, n.sequence);
-  Count vectors = last_vectors_of(n.modulation);
-  for (std::size_t kind = 0; kind < all.kinds.size(); ++kind)
-    vectors += all.count(kind) * vectors_of(n, all.kinds[kind]);
-  return vectors;
 }
 
 std::int64_t encoder_parameter_count(const NetworkSpec& n) {

@@ -54,11 +54,13 @@ TEST(Encoder, LayersOfNumbersDoWhatTheFormulasCount) {
           R"({"_class_name": "ChromaTransformer2DModel", "num_layers": 2, "num_single_layers": 3, "joint_attention_dim": 12,
                "approximator_hidden_dim": 20, "approximator_layers": 2, )" +
               sizes + R"("approximator_num_channels": 8})",
-          R"({"_class_name": "Lumina2Transformer2DModel", "num_layers": 3, "num_refiner_layers": 2, "hidden_size": 32,
+          std::string(
+              R"({"_class_name": "Lumina2Transformer2DModel", "num_layers": 3, "num_refiner_layers": 2, "hidden_size": 32,
                "num_attention_heads": 4, "num_kv_heads": 2, "multiple_of": 16, "in_channels": 4, "patch_size": 2,
-               "cap_feat_dim": 12, "sample_size": 32})",
-          R"({"_class_name": "ZImageTransformer2DModel", "n_layers": 3, "n_refiner_layers": 1, "dim": 24, "n_heads": 2,
-               "n_kv_heads": 2, "all_patch_size": [2], "all_f_patch_size": [1], "in_channels": 4, "cap_feat_dim": 12})"}) {
+               "cap_feat_dim": 12, "sample_size": 32})"),
+          std::string(
+              R"({"_class_name": "ZImageTransformer2DModel", "n_layers": 3, "n_refiner_layers": 1, "dim": 24, "n_heads": 2,
+               "n_kv_heads": 2, "all_patch_size": [2], "all_f_patch_size": [1], "in_channels": 4, "cap_feat_dim": 12})")}) {
     const auto config = read_hf_config(file, "config.json");
     ASSERT_TRUE(config) << to_text(config.error());
     EXPECT_TRUE(config->missing.empty()) << file;

@@ -271,6 +271,7 @@ void ltx_video(HfReader& r);
 void diffusion_sizes(HfReader& r);
 void vit(HfReader& r);
 void wan(HfReader& r);
+void wan_own(HfReader& r);
 void flux(HfReader& r);
 void flux2(HfReader& r);
 void chroma(HfReader& r);

@@ -49,9 +49,10 @@ void one_stream(HfReader& r, std::int64_t refiners, std::int64_t layers, const c
 void headed(HfReader& r, const char* heads) {
   NetworkSpec& n = r.spec;
   n.heads = r.size(heads);
-  r.config.require(n.hidden % n.heads == 0, heads, fmt::format("{} heads do not divide {}", n.heads, n.hidden),
+  const bool divides = n.heads > 0 && n.hidden % n.heads == 0;
+  r.config.require(divides || r.config.failed(), heads, fmt::format("{} heads do not divide {}", n.heads, n.hidden),
       "a divisor of the width");
-  n.head_dim = n.hidden / n.heads;
+  n.head_dim = divides ? n.hidden / n.heads : 0;
 }
 
 }  // namespace

@@ -221,6 +221,7 @@ std::span<const HfFamily> hf_family_table() {
       {"lumina2", {"Lumina2Transformer2DModel"}, lumina2},
       {"z-image", {"ZImageTransformer2DModel"}, z_image},
       {"wan", {"WanTransformer3DModel"}, wan},
+      {"wan-own", {"WanModel"}, wan_own},
   };
   return rows;
 }
