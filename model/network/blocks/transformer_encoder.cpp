@@ -50,34 +50,33 @@ int TransformerBuilder::handed_on(int x) {
 }
 
 /// Three convolutions of 3 x 3 over frames and numbers, which halve both, with GELU; a matrix of what is left of each
-/// frame. What a row reads of its neighbours is not copied.
+/// frame. Neighbours that a row reads are not copied.
 int TransformerBuilder::planes_in() {
   const Tags tags{"embed"};
-  constexpr int convolutions = 3, halves = 2;
-  constexpr std::int64_t taps = 3 * 3;
-  std::int64_t frames = batch_.positions << convolutions, numbers = whole_.features;
-  const int near = dim("taps", taps), one = dim("planes", whole_.planes), two = dim("planes2", whole_.planes);
-  int x = -1, rows = -1;
-  for (int i = 0; i < convolutions; ++i) {
-    const std::string name = "embed.conv" + std::to_string(i + 1);
-    frames /= halves, numbers = (numbers + 1) / halves;
-    rows = dim(("s.conv" + std::to_string(i + 1)).c_str(), frames * numbers);
-    const int in = i == 0 ? -1 : i % 2 == 1 ? one : two, out = i % 2 == 0 ? one : two;
-    const int y = activation(name, {b_, rows, out}), a = activation(name + ".A", {b_, rows, out});
-    if (i == 0) {
-      const int sound = tensor("features", {b_, rows, near}, batch_.activation_bytes, TensorRole::data);
-      product(name, tags, y, sound, weight("W." + name, {near, out}));
-    } else {
-      Access& read = product(name, tags, y, x, weight("W." + name, {near, in, out})).inputs[0];
-      read.loops[1] = rows, read.row_dim = 1, read.row_loops = {rows};
-    }
-    add(name + ".act", tags, OperatorKind::nonlinear, "gelu", a, {biased(name, y, {out}, tags, "bias_gelu")},
-        "bias_gelu");
-    x = a;
+  constexpr std::int64_t taps = 3 * 3, halves = 2, pieces = 4;
+  std::int64_t numbers = whole_.features;
+  const int planes = dim("planes", whole_.planes), near = dim("planes.taps", taps * whole_.planes);
+  int x = -1;
+  /// So many rows, each of neighbours side by side where they lie.
+  const auto beside = [&](const std::string& name, int rows, int wide) {
+    const int y = activation(name, {b_, rows, wide});
+    Operator& op = add(name, tags, OperatorKind::opaque, "part", y, {x});
+    op.output.row_dim = 1;
+    op.output.row_loops = {net_.tensors[x].dims[1]};
+    op.whole_loops = {planes, wide};
+    return y;
+  };
+  for (std::int64_t frames = pieces; frames >= 1; frames /= halves) {
+    numbers = (numbers + 1) / halves;
+    const std::string name = "embed.conv" + std::to_string(frames);
+    const int rows = dim(("s.conv" + std::to_string(frames)).c_str(), batch_.positions * frames * numbers);
+    if (frames == pieces)
+      x = tensor("features", {b_, rows, dim("taps", taps)}, batch_.activation_bytes, TensorRole::data);
+    else x = beside(name + ".taps", rows, near);
+    x = convolved(name, x, planes);
   }
-  const int left = dim("conv.numbers", numbers), y = activation("X0", {b_, s_, h_});
-  Access& read = product("embed", tags, y, x, weight("W.embed", {left, one, h_})).inputs[0];
-  read.loops[1] = s_, read.row_dim = 1, read.row_loops = {s_};
+  const int y = activation("X0", {b_, s_, h_}), left = dim("planes.left", numbers * whole_.planes);
+  product("embed", tags, y, beside("embed.left", s_, left), weight("W.embed", {left, h_}));
   return y;
 }
 

@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "model/base/text.h"
+
 namespace stepcast::detail {
 namespace {
 
@@ -23,6 +25,7 @@ constexpr AbsentLayers absent[] = {
     {"Plamo2", "Mamba whose steps go through norms and a rank of their own (PLaMo 2)"},
     {"ZambaFor", "one block of attention that layers share (Zamba)"},
     {"HGRN", "gated linear recurrences (HGRN)"},
+    {"Samba", "Mamba and attention in a window by turns (Samba)"},
     {"RetNet", "retention under its own names: examples/own-mixer has the layer"},
     {"GLAFor", "gated linear attention (GLA)"},
     {"BaichuanM1", "convolutions of keys and values in attention"},
@@ -213,6 +216,14 @@ std::string absent_layers(const std::string& architecture) {
     if (architecture.starts_with(row.part)) return std::string(row.layers);
   for (const AbsentLayers& row : ends)
     if (architecture.ends_with(row.part)) return std::string(row.layers);
+  return "";
+}
+
+std::string absent_layers_of_type(const std::string& model_type) {
+  if (model_type.empty()) return "";
+  const std::string name = lower_case(model_type) + "forcausallm";
+  for (const AbsentLayers& row : absent)
+    if (name.starts_with(lower_case(std::string(row.part)))) return std::string(row.layers);
   return "";
 }
 

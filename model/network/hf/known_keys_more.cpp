@@ -322,7 +322,7 @@ constexpr KnownKeys more_rows[] = {
      "hidden_activation", "_sliding_window_pattern "
      "sliding_window_pattern hidden_act"},
     {"idefics3", "*", "how far patches are merged, which counts; token ids", "scale_factor image_token_id"},
-    {"gpt-neo", "*", "which layers see a window; parts of classifiers", "attention_layers attention_types window_size "
+    {"gpt-neo", "*", "which layers see a window; parts of classifiers", "attention_types window_size "
      "classifier_dropout summary_activation summary_first_dropout summary_proj_to_labels summary_type "
      "summary_use_proj"},
     {"distilbert-masked", "*", "dropout of classifiers; first values of positions; as its class ties", "qa_dropout "
@@ -339,6 +339,14 @@ constexpr KnownKeys more_rows[] = {
      "img_processor "
      "vision_lora speech_lora original_max_position_embeddings full_attn_mod interpolate_factor"},
     {"phi4-mm", "false", "as its class has it", "lm_head_bias mlp_bias"},
+    {"gemma2", "4096", "sliding_window under its first name", "sliding_window_size"},
+    {"baichuan", "*", "how a file was made", "_from_model_config"},
+    {"umt5 umt5-encoder", "*", "a word of another program: its class has no such argument", "scalable_attention"},
+    {"xlstm", "*", "norms without weights of their own, kernels, the first values of gates, padding of a file",
+     "eps add_embedding_dropout add_forward_backend_padding igate_bias_init_range mlstm_round_up_to_multiple_of "
+     "cell_norm_eps force_bos_token_insert max_inference_chunksize"},
+    {"xlstm", "false", "as its class has them", "add_qk_norm add_post_norm"},
+    {"xlstm", "true", "as its class has them", "add_out_norm add_post_blocks_norm"},
     {"llama", "*", "how long texts a tokenizer cuts", "max_tokenizer_truncation"},
     {"dinov3", "*", "activations, dropout, first values; how positions are moved about in training; which results are "
      "handed out", "hidden_act drop_path_rate layerscale_value pos_embed_jitter pos_embed_rescale pos_embed_shift "

@@ -251,6 +251,16 @@ std::optional<NetworkSpec> image_encoder(JsonObject& file, const std::string& fa
   return std::nullopt;
 }
 
+bool images_see_themselves(const std::string& family, JsonObject& text) {
+  if (family == "gemma4") {  // its files say so
+    std::string which;
+    if (text.type_of("use_bidirectional_attention") == "string") text.read("use_bidirectional_attention", which);
+    return which == "vision";
+  }
+  // MM_PREFIX_LM_MODELS of vllm/config/model.py; of PaliGemma the words of the question, too
+  return lists("gemma3 paligemma", family);
+}
+
 std::vector<NetworkPart> parts_of(const NetworkSpec& encoder) {
   NetworkSpec beside;
   beside.encoders.push_back(encoder);

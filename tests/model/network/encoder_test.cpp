@@ -262,7 +262,13 @@ TEST(Encoder, AFileOfOnesOwnSaysWhatIsWrong) {
   says(with + R"(, "features": 8, "joins": true}, "pattern": "*-")", "no layer has weights for them");
   says(R"(, "features": 8)", "words or numbers");
   says(R"(, "outputs": 8)", "a network of tokens predicts tokens");
-  says(R"(, "modulation": {"frequencies": 8})", "modulated layers have");
+  says(R"(, "norm_place": "both", "modulation": {"frequencies": 8})", "modulated layers have norms before");
+  says(R"(, "modulation": {"frequencies": 8, "gains": true})", "behind them where gains alone do");
+  says(R"(, "modulation": {"frequencies": 8, "common": true, "shared": true})", "tables of layers stand with six");
+  says(R"(, "linear_bias": true, "modulation": {"frequencies": 8, "no_bias": true})", "products of a sample do");
+  says(R"(, "modulation": {"frequencies": 8, "common": true, "width": 4})", "as many numbers as the stream has");
+  says(R"(, "modulation": {"frequencies": 8, "approximator_layers": 2})", "2 layers, 0 wide");
+  says(R"(, "shapes": [{"name": "a", "alone": true}], "pattern": "*-:a")", "no encoder gives");
   says(R"(, "linear_bias": true, "modulation": {"frequencies": 8, "gates": true})", "gates alone stand in an encoder");
   says(with + R"(, "vocab": 50, "modulation": {"frequencies": 8}}, "pattern": "*x-")", "an encoder that joins");
   says(

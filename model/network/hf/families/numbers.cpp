@@ -284,7 +284,8 @@ void pixart(HfReader& r) {
   NetworkSpec& n = r.spec;
   // the class that came first has other networks, too
   r.config.require(r.architecture != "Transformer2DModel" || r.config.has("norm_type"), "norm_type",
-      "its layers are told by the kind of their norms", "ada_norm_single, of PixArt");
+      "its layers are told by the kind of their norms", "ada_norm_single, of PixArt, or ada_norm_zero, of DiT");
+  if (r.architecture == "Transformer2DModel" && r.text_or("norm_type", "") == "ada_norm_zero") return dit(r);
   diffusion_sizes(r);
   n.ffn_hidden = 4 * n.hidden;
   const std::int64_t patch = r.size_or("patch_size", 2), area = patch * patch;
