@@ -86,6 +86,7 @@ bool is_frozen(const NetworkSpec& encoder) {
 /// a norm of each.
 Count index_matrices(const NetworkSpec& n) {
   const SparseAttention& s = n.sparse;
+  if (s.pooled > 0) return 0;
   if (n.latent.kv_rank == 0) return n.hidden * (s.heads + 1) * s.head_dim;
   return n.latent.q_rank * s.heads * s.head_dim + n.hidden * (s.head_dim + s.heads);
 }
@@ -131,6 +132,12 @@ double sparse_core_flops(const NetworkSpec& n, const LayerKind& kind, std::int64
   const std::int64_t reach = std::min(n.sparse.top_k, sequence);
   const double keys = causal ? mean_keys(Domain::chosen, reach, sequence) : static_cast<double>(reach);
   const double all = static_cast<double>(sequence) * (causal ? 0.5 : 1);
+  if (n.sparse.pooled > 0) {
+    // Scores of means, and of a fourth of them, go forward alone.
+    constexpr double coarser = 1.25, passes = 3;
+    return core_flops(n, keys) + 2 * all * coarser / static_cast<double>(n.sparse.pooled) *
+                                     static_cast<double>(n.heads * n.head_dim) / passes;
+  }
   if (n.latent.kv_rank == 0)
     return core_flops(n, keys) + 2 * all * static_cast<double>(n.sparse.heads * n.sparse.head_dim);
   const double core = 2 * keys * static_cast<double>(n.heads * (2 * n.latent.kv_rank + n.latent.rope_dim));
@@ -154,7 +161,7 @@ double own_core_flops(const NetworkSpec& n, const LayerKind& kind, std::int64_t 
   if (!kind.attention) return 0;
   if (n.compressed.q_rank > 0) return compressed_core_flops(n, kind, sequence, causal);
   causal = causal && n.causal;
-  if (n.sparse.top_k > 0) return sparse_core_flops(n, kind, sequence, causal);
+  if (picks_keys(n, sequence)) return sparse_core_flops(n, kind, sequence, causal);
   if (!kind.windowed) return core_flops(n, static_cast<double>(sequence) * (causal ? 0.5 : 1));
   const std::int64_t reach = std::min(n.window.positions, sequence);
   if (!n.causal) return core_flops(n, mean_keys(n.window.chunks ? Domain::tile : Domain::band, reach, sequence));

@@ -27,9 +27,10 @@ enum class Norm : std::uint8_t {
 /// Where norms stand: before each sublayer, behind it (in front of the residual's sum), both, or behind the sum (BERT),
 /// where no last norm follows the layers.
 enum class NormPlace : std::uint8_t { before, behind, both, behind_sum };
-/// How numbers at each position become the stream: by a matrix; a matrix, GELU and a matrix; or two convolutions of
-/// three taps, the second with a stride of two (Whisper).
-enum class Intake : std::uint8_t { matrix, mlp, convolutions };
+/// How numbers at each position become the stream: by a matrix; a matrix, GELU and a matrix; two convolutions of three
+/// taps, the second with a stride of two (Whisper); or three convolutions of 3 x 3 over frames and numbers, each of
+/// which halves both, and a matrix (Qwen3-Omni).
+enum class Intake : std::uint8_t { matrix, mlp, convolutions, planes };
 enum class Activation : std::uint8_t { swiglu, geglu, gelu, relu, squared_relu, xielu };
 /// relative: a bias of each head by how far the key is from the query (T5)
 enum class Positions : std::uint8_t { rope, learned, alibi, none, relative };
@@ -69,6 +70,10 @@ struct LatentAttention {
 struct SparseAttention {
   std::int64_t top_k = 0, heads = 0, head_dim = 0;
   std::int64_t block = 1;  ///< keys that are picked together; top_k counts keys
+  /// of plain attention: the queries themselves score means of keys, one for every so many positions, after a coarser
+  /// pass over a fourth of them; no weights, and nothing goes back (InfLLM v2, MiniCPM4, arXiv 2506.07900); 0: an
+  /// indexer scores
+  std::int64_t pooled = 0;
 };
 
 /// Attention over a window of keys and over compressed ones (DeepSeek-V4; transformers
@@ -98,6 +103,15 @@ struct Modulation {
   std::int64_t pooled = 0;       ///< numbers that say what the whole text is; 0: none (Flux)
   bool guidance = false;         ///< how closely to follow the text, said as the time is (Flux)
   bool shared = false;           ///< one product makes the vectors of all layers, each adds a table (Wan)
+  bool common = false;           ///< layers of a kind have the same vectors, made once (FLUX.2)
+  bool no_bias = false;          ///< of its products and of the network's last one (FLUX.2)
+  /// norms have weights, and vectors scale them and gate what is normed behind sublayers: no shifts (Lumina 2)
+  bool gains = false;
+  std::int64_t width = 0;  ///< numbers that say when a sample is; 0: as many as the stream has
+  std::int64_t inner = 0;  ///< between the two matrices that make them; 0: as many
+  /// a network of so many layers, so wide, makes all vectors of all layers, each of a row of `frequencies` numbers that
+  /// say when a sample is and which vector is asked for (Chroma); 0: products of layers do
+  std::int64_t approximator_layers = 0, approximator_width = 0;
   /// of an encoder: two vectors of a layer gate its sublayers, whose norms have weights of their own (HunyuanVideo)
   bool gates = false;
 };
@@ -145,6 +159,7 @@ struct LayerShape {
   bool joint = false;     ///< the encoder's positions and the network's have weights of their own, and attend together
   bool ends = false;      ///< of a joint layer: nothing is made of the encoder's positions but keys (SD3's last)
   bool second = false;    ///< of a joint layer: beside it the network's own positions attend among themselves (SD3.5)
+  bool alone = false;     ///< beside an encoder that joins: the network's own positions go through it alone (Lumina 2)
   bool parallel = false;  ///< attention and MLP read one norm, and one product takes both to the stream (Flux)
   bool all_keys = false;  ///< queries see all keys, where the network's see those that an indexer picks
   std::string keys_of{};  ///< the shape of one layer before, whose keys and values serve: queries alone are made here
@@ -180,8 +195,8 @@ struct NetworkSpec {
   std::int64_t value_dim = 0;      ///< of a head's values, where keys are wider (MiMo-V2); 0: head_dim
   std::int64_t sequence = 0;       ///< training sequence length; `--seq` overrides
   std::int64_t max_positions = 0;  ///< rows of a learned position table
-  /// longer sequences see blocks of keys that scores of pooled keys pick, which is not forecast (InfLLM v2,
-  /// MiniCPM 4.1); 0: none do
+  /// keys are picked in longer sequences alone (InfLLM v2, MiniCPM 4.1); of a network without sparse attention: what
+  /// picks them is not told; 0: in all
   std::int64_t dense_positions = 0;
   std::int64_t distances = 0;  ///< rows of the table of relative positions, one table for all layers
   Norm norm = Norm::rmsnorm;
@@ -246,8 +261,10 @@ struct NetworkSpec {
   /// Numbers that each position of the input has in place of a word: vocab is 0 then.
   std::int64_t features = 0;
   Intake intake = Intake::matrix;
-  bool sound = false;  ///< of an encoder with projectors: it reads frames of sound, and `images` counts clips
-  bool joins = false;  ///< of an encoder: its positions stand in front of the network's own, in one sequence
+  std::int64_t planes = 0;    ///< that convolutions of 3 x 3 make of frames
+  bool sound = false;         ///< of an encoder with projectors: it reads frames of sound, and `images` counts clips
+  bool joins = false;         ///< of an encoder: its positions stand in front of the network's own, in one sequence
+  bool no_last_norm = false;  ///< of an encoder: none stands behind its last layer
   /// Of an encoder of images: its rows stand in place of words in the network's own sequence, behind these. Several
   /// read the same positions, and their rows are added up (Qwen3-VL's go to its first layers one by one).
   std::vector<Projector> projectors;
@@ -279,6 +296,11 @@ inline bool is_expert_layer(const NetworkSpec& spec, std::int64_t layer) {
     return spec.pattern[static_cast<std::size_t>(layer) % spec.pattern.size()].feed == Feed::experts;
   const Experts& x = spec.experts;
   return x.count > 0 && layer >= x.dense_layers && (layer - x.dense_layers) % x.every == x.every - 1;
+}
+
+/// Does an indexer pick keys among so many?
+inline bool picks_keys(const NetworkSpec& spec, std::int64_t positions) {
+  return spec.sparse.top_k > 0 && positions > spec.dense_positions;
 }
 
 /// Does any layer see less than all of `positions`? A window that holds all of them is none.
@@ -401,6 +423,9 @@ Expected<void> check_graph(const Network& network);
 
 /// Parameters of the whole model, by summing weight tensors over repeats (a tied tensor counts once).
 std::int64_t parameter_count(const NetworkSpec& spec);
+
+/// Vectors that modulate all layers and the last norm.
+std::int64_t modulation_vectors(const NetworkSpec& spec);
 
 /// Of them those of the encoder, without a table of words that it shares with the network. 0: there is none.
 std::int64_t encoder_parameter_count(const NetworkSpec& spec);

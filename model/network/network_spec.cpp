@@ -20,8 +20,8 @@ constexpr Choice<Activation> activation_names[] = {{"swiglu", Activation::swiglu
 constexpr Choice<Positions> position_names[] = {{"rope", Positions::rope}, {"learned", Positions::learned},
     {"alibi", Positions::alibi}, {"none", Positions::none}, {"relative", Positions::relative}};
 
-constexpr Choice<Intake> intake_names[] = {
-    {"matrix", Intake::matrix}, {"mlp", Intake::mlp}, {"convolutions", Intake::convolutions}};
+constexpr Choice<Intake> intake_names[] = {{"matrix", Intake::matrix}, {"mlp", Intake::mlp},
+    {"convolutions", Intake::convolutions}, {"planes", Intake::planes}};
 
 // A hundred times the largest networks of today; beyond that a figure is a slip of the keyboard.
 constexpr IntegerRange layer_range{1, 10'000}, width_range{1, 10'000'000}, head_range{1, 100'000},
@@ -63,6 +63,7 @@ constexpr auto sparse_members = [](auto& file, auto& sparse) {
   file.read("heads", sparse.heads, head_range);
   file.read("head_dim", sparse.head_dim, width_range);
   file.unless(std::int64_t{1}, "block", sparse.block, sequence_range);
+  file.rare("pooled", sparse.pooled, or_none(sequence_range));
 };
 
 constexpr auto window_members = [](auto& file, auto& window) {
@@ -108,6 +109,7 @@ constexpr auto shape_members = [](auto& file, auto& shape) {
   file.rare("joint", shape.joint);
   file.rare("ends", shape.ends);
   file.rare("second", shape.second);
+  file.rare("alone", shape.alone);
   file.rare("parallel", shape.parallel);
   file.rare("keys_of", shape.keys_of);
   file.reading(read_own_mixer, shape.mixer);
@@ -194,6 +196,13 @@ constexpr auto modulation_members = [](auto& file, auto& modulation) {
   file.rare("pooled", modulation.pooled, or_none(width_range));
   file.rare("guidance", modulation.guidance);
   file.rare("shared", modulation.shared);
+  file.rare("common", modulation.common);
+  file.rare("no_bias", modulation.no_bias);
+  file.rare("gains", modulation.gains);
+  file.rare("width", modulation.width, or_none(width_range));
+  file.rare("inner", modulation.inner, or_none(width_range));
+  file.rare("approximator_layers", modulation.approximator_layers, or_none(layer_range));
+  file.rare("approximator_width", modulation.approximator_width, or_none(width_range));
   file.rare("gates", modulation.gates);
 };
 
@@ -237,6 +246,7 @@ constexpr auto layer_members = [](auto& file, auto& spec) {
   file.rare_choice("norm_place", spec.norm_place, place_names);
   file.choice("activation", spec.activation, activation_names);
   file.choice("positions", spec.positions, position_names);
+  file.rare("intake_bias", spec.intake_bias);
   file.rare("max_positions", spec.max_positions, sequence_range);
   file.rare("dense_positions", spec.dense_positions, sequence_range);
   file.rare("distances", spec.distances, or_none(width_range));
@@ -267,11 +277,12 @@ constexpr auto encoder_members = [](auto& file, auto& spec) {
   file.rare("vocab", spec.vocab, or_none(vocab_range));
   file.rare("features", spec.features, or_none(width_range));
   file.rare_choice("intake", spec.intake, intake_names);
+  file.rare("planes", spec.planes, or_none(IntegerRange{0, 100'000}));
   file.rare("no_intake_bias", spec.no_intake_bias);
-  file.rare("intake_bias", spec.intake_bias);
   file.rare("position_gates", spec.position_gates, IntegerRange{0, 1000});
   file.rare("class_token", spec.class_token);
   file.rare("joins", spec.joins);
+  file.rare("no_last_norm", spec.no_last_norm);
   file.part("modulation", spec.modulation.frequencies > 0, spec.modulation, modulation_members);
   file.rare("sound", spec.sound);
   file.reading(read_projectors, spec.projectors);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/network/attention_counts.h"
+#include "model/network/modulation_counts.h"
 #include "model/network/network.h"
 
 namespace stepcast {
@@ -11,7 +12,9 @@ namespace {
 using detail::Count, detail::norm_size, detail::attention_matrices, detail::attention_vectors, detail::cross_matrices,
     detail::index_matrices, detail::picks, detail::compressor_of, detail::core_flops_of, detail::stream_matrices,
     detail::stream_vectors, detail::merging_matrices, detail::merging_vectors, detail::router_matrix,
-    detail::coefficient_matrices, detail::prediction_vectors, detail::projection_matrices, detail::side_matrices;
+    detail::coefficient_matrices, detail::prediction_vectors, detail::projection_matrices, detail::side_matrices,
+    detail::modulation_matrices, detail::modulation_parameters, detail::last_vectors_of, detail::vectors_of,
+    detail::condition_matrices, detail::condition_parameters, detail::gate_vectors;
 
 bool is_gated(const NetworkSpec& n) { return n.activation == Activation::swiglu || n.activation == Activation::geglu; }
 
@@ -35,23 +38,6 @@ Count routed_vectors(const NetworkSpec& n) {
          (e.norm_behind ? norm_size(n, n.hidden) : 0) + (e.latent_norm ? norm_size(n, e.latent) : 0);
 }
 
-/// Six vectors of a layer, two of the last norm: a matrix and a bias each, or an addend.
-Count modulation_matrices(const NetworkSpec& n, Count vectors) {
-  return n.modulation.frequencies == 0 ? 0 : vectors * n.hidden * n.hidden;
-}
-Count modulation_parameters(const NetworkSpec& n, Count vectors) {
-  if (n.modulation.frequencies == 0) return 0;
-  return (n.modulation.shared ? 0 : modulation_matrices(n, vectors)) + vectors * n.hidden;
-}
-constexpr Count layer_vectors = 6, last_vectors = 2, gate_vectors = 2;
-/// Three for each sublayer, and for both kinds of positions.
-Count vectors_of(const NetworkSpec& n, const LayerKind& kind) {
-  const LayerShape shape = kind.shape > 0 ? n.shapes[kind.shape - 1U] : LayerShape{};
-  const Count second = shape.second ? layer_vectors / 2 : 0;
-  if (n.modulation.gates) return gate_vectors;
-  if (shape.ends) return layer_vectors + last_vectors + second;
-  return shape.parallel ? layer_vectors / 2 : shape.joint ? 2 * layer_vectors + second : layer_vectors;
-}
 /// Of the encoder's positions in a joint layer that makes nothing of them: outputs of attention, and the MLP.
 Count idle_matrices(const NetworkSpec& n, const LayerKind& kind) {
   if (kind.shape == 0 || !n.shapes[kind.shape - 1U].ends) return 0;
@@ -67,25 +53,12 @@ bool has_second(const NetworkSpec& n, const LayerKind& kind) {
   return kind.shape > 0 && n.shapes[kind.shape - 1U].second;
 }
 
-/// What says when a sample is and of which class, and the products that all layers share.
-Count condition_matrices(const NetworkSpec& n) {
-  const Modulation& m = n.modulation;
-  if (m.frequencies == 0) return 0;
-  const Count said = (m.guidance ? 2 : 1) * (m.frequencies + n.hidden) + (m.pooled > 0 ? m.pooled + n.hidden : 0);
-  return said * n.hidden + (m.shared ? modulation_matrices(n, layer_vectors) : 0);
-}
-Count condition_vectors(const NetworkSpec& n) {
-  const Modulation& m = n.modulation;
-  if (m.frequencies == 0) return 0;
-  const Count biases = 2 * (1 + (m.guidance ? 1 : 0) + (m.pooled > 0 ? 1 : 0));
-  return (biases + m.classes + (m.shared ? layer_vectors : 0)) * n.hidden;
-}
-
 /// Of a layer's own input: of what was embedded, its gate, and back to the stream.
 Count input_matrices(const NetworkSpec& n) { return 3 * n.hidden * n.layer_inputs.width; }
 
 Count layer_norms(const NetworkSpec& n, const LayerKind& kind) {
-  if (n.modulation.frequencies > 0 && !n.modulation.gates) return kind.crosses && !n.bare_crossing ? 1 : 0;
+  if (n.modulation.frequencies > 0 && !n.modulation.gates && !n.modulation.gains)
+    return kind.crosses && !n.bare_crossing ? 1 : 0;
   if (kind.shape > 0 && kind.attention && n.shapes[kind.shape - 1U].bare_attention)
     return kind.sublayers() * (n.norm_place == NormPlace::both ? 2 : 1) - 1;
   return n.parallel_block ? n.norms_per_layer : kind.sublayers() * (n.norm_place == NormPlace::both ? 2 : 1);
@@ -104,14 +77,14 @@ Count own_parameters(const NetworkSpec& n, const LayerKind& kind) {
   total += compressor.matrices + compressor.vectors;
   if (kind.attention) total += attention_matrices(n) + attention_vectors(n);
   if (kind.crosses) total += cross_matrices(n).stream + cross_matrices(n).memory + attention_vectors(n);
-  if (picks(n, kind))
+  if (picks(n, kind) && n.sparse.pooled == 0)
     total += index_matrices(n) + (n.latent.kv_rank > 0 ? 2 * n.sparse.head_dim : 2 * norm_size(n, n.sparse.head_dim));
   if (kind.mixer) total += count_mixer(n.mixer, n.hidden).parameters;
   if (kind.feed == Feed::experts) total += routed_matrices(n, n.experts.count) + routed_vectors(n);
   if (kind.feed == Feed::mlp)
     total += mlp_matrices(n, n.ffn_hidden) + (n.linear_bias || n.mlp_bias ? mlp_biases(n, n.ffn_hidden) : 0) +
              n.activation_parameters;
-  if (n.joined_output) total -= n.hidden;  // one bias for both
+  if (n.joined_output && n.linear_bias) total -= n.hidden;  // one bias for both
   return total;
 }
 
@@ -123,7 +96,7 @@ Count layer_parameters(const NetworkSpec& n, const LayerKind& kind) {
     second = attention_matrices(here) + attention_vectors(here);
   }
   return (is_joint(n, kind) ? 2 : 1) * own + second - idle_parameters(n, kind) +
-         modulation_parameters(n, vectors_of(n, kind));
+         (n.modulation.common ? 0 : modulation_parameters(n, vectors_of(n, kind)));
 }
 
 /// A multi-token prediction module of DeepSeek-V3 (arXiv 2412.19437) eq. 21-23: the norms of its two inputs, their
@@ -165,7 +138,8 @@ Count stack_parameters(const NetworkSpec& n) {
   Count total = 0;
   for (std::size_t kind = 0; kind < all.kinds.size(); ++kind)
     total += all.count(kind) * layer_parameters(n, all.kinds[kind]);
-  if (n.layers > 0 && n.norm_place != NormPlace::behind_sum && n.modulation.frequencies == 0 && n.projectors.empty())
+  if (n.layers > 0 && n.norm_place != NormPlace::behind_sum && n.modulation.frequencies == 0 && n.projectors.empty() &&
+      !n.no_last_norm)
     total += norm_size(n, n.hidden);
   // The position table has its own number of rows, whatever the training sequence.
   if (n.positions == Positions::learned) total += n.max_positions * n.hidden + n.position_gates;
@@ -180,14 +154,35 @@ Count feature_matrices(const NetworkSpec& n) {
 Count second_matrices(const NetworkSpec& n) {
   return n.intake == Intake::matrix ? 0 : n.hidden * n.hidden * (n.intake == Intake::convolutions ? 3 : 1);
 }
+
+/// Three convolutions of 3 x 3 that halve both sides, and a matrix: weights, and multiply-adds of a position.
+struct PlaneCount {
+  Count parameters = 0, multiplies = 0;
+};
+PlaneCount count_planes(const NetworkSpec& n) {
+  constexpr Count taps = 3 * 3;
+  PlaneCount count;
+  Count in = 1, numbers = n.features;
+  for (const Count frames : {4, 2, 1}) {
+    numbers = (numbers + 1) / 2;
+    count.parameters += (taps * in + 1) * n.planes;
+    count.multiplies += frames * numbers * taps * in * n.planes;
+    in = n.planes;
+  }
+  const Count last = numbers * n.planes * n.hidden;
+  return {count.parameters + last, count.multiplies + last};
+}
+
 Count feature_parameters(const NetworkSpec& n) {
   if (n.features == 0) return 0;
+  if (n.intake == Intake::planes) return count_planes(n).parameters;
   const bool biased = n.intake_bias || (n.linear_bias && !n.no_intake_bias);
   const Count biases = n.intake != Intake::matrix ? 2 : biased ? 1 : 0;
   return feature_matrices(n) + second_matrices(n) + (biases + (n.class_token ? 1 : 0)) * n.hidden;
 }
 /// Per position; the first convolution walks twice as many frames.
 double feature_flops(const NetworkSpec& n) {
+  if (n.intake == Intake::planes) return 2 * static_cast<double>(count_planes(n).multiplies);
   return 2 * static_cast<double>((n.intake == Intake::convolutions ? 2 : 1) * feature_matrices(n) + second_matrices(n));
 }
 
@@ -221,15 +216,14 @@ ProjectorCount count_projectors(const NetworkSpec& n) {
 
 Count encoder_parameters(const NetworkSpec& n) {
   const Count words = n.features > 0 || n.tied_embeddings ? 0 : n.vocab * n.hidden;
-  return stack_parameters(n) + words + feature_parameters(n) + condition_matrices(n) + condition_vectors(n) +
-         count_projectors(n).parameters;
+  return stack_parameters(n) + words + feature_parameters(n) + condition_parameters(n) + count_projectors(n).parameters;
 }
 
 /// Of a network of numbers: what takes them in, a sample's condition, and what is asked for.
 Count number_parameters(const NetworkSpec& n) {
   if (n.features == 0) return 0;
-  return feature_parameters(n) + condition_matrices(n) + condition_vectors(n) + modulation_parameters(n, last_vectors) +
-         (n.hidden + 1) * (n.outputs + n.classes);
+  return feature_parameters(n) + condition_parameters(n) + modulation_parameters(n, last_vectors_of(n.modulation)) +
+         (n.hidden + (n.modulation.no_bias ? 0 : 1)) * (n.outputs + n.classes);
 }
 
 std::int64_t joining_positions(const NetworkSpec& n) {
@@ -241,8 +235,8 @@ double sample_flops(const NetworkSpec& n) {
   Count matrices = condition_matrices(n) + n.hidden * n.classes;
   if (!n.modulation.shared) {
     const LayerKinds all = layer_kinds(n, n.sequence);
-    matrices += modulation_matrices(n, last_vectors);
-    for (std::size_t kind = 0; kind < all.kinds.size(); ++kind)
+    matrices += modulation_matrices(n, last_vectors_of(n.modulation));
+    for (std::size_t kind = 0; kind < all.kinds.size() && !n.modulation.common; ++kind)
       matrices += all.count(kind) * modulation_matrices(n, vectors_of(n, all.kinds[kind]));
   }
   return 2 * static_cast<double>(matrices);
@@ -327,6 +321,8 @@ double model_flops(const NetworkSpec& n, double tokens, std::int64_t sequence, b
   const double core = core_passes_of(n.frozen, trained_before(n)) / passes;
   const auto flops_of = [&](const LayerKind& kind) {
     const auto flops = [&](const NetworkSpec& own) {
+      if (kind.shape > 0 && n.shapes[kind.shape - 1U].alone)
+        return layer_flops(own, kind) + core * core_flops_of(own, kind, sequence, causal);
       const double idle = 2 * (rows - 1) * static_cast<double>(idle_matrices(n, kind));
       const double all = rows * (layer_flops(own, kind) + core * core_flops_of(own, kind, length, causal)) - idle;
       if (!has_second(n, kind)) return all;

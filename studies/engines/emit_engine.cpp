@@ -53,8 +53,8 @@ Expected<Wanted> wanted_of(const Arguments& arguments, const std::string& engine
   w.weights = arguments.has("--weights") ? arguments.value("--weights") : "bf16";
   w.cache = arguments.has("--kv") ? arguments.value("--kv") : "bf16";
   TRY(w.model, checkpoint_in(network.row, w.weights, engine, w.narrows));
-  w.cache_told =
-      network.row.sparse.top_k > 0 || network.row.compressed.q_rank > 0 || !checkpoint_of(w.model).cache.empty();
+  w.cache_told = (network.row.sparse.top_k > 0 && network.row.sparse.pooled == 0) ||
+                 network.row.compressed.q_rank > 0 || !checkpoint_of(w.model).cache.empty();
   if (engine == "trtllm" && w.cache == "bf16" && !checkpoint_of(w.model).cache.empty())
     return fail("--emit", fmt::format("TensorRT-LLM keeps the cache of {} as the checkpoint tells it", w.model),
         "--kv " + checkpoint_of(w.model).cache);

@@ -8,6 +8,7 @@
 #include "model/base/json_reader.h"
 #include "model/base/quantity_text.h"
 #include "studies/cli/flag_values.h"
+#include "studies/infer/serving_split.h"
 #include "studies/infer/start_rules.h"
 
 namespace stepcast::infer {
@@ -129,12 +130,13 @@ Expected<void> check_room(const Serving& serving, const Asked& asked, const Capa
         fmt::format("{} positions, and {} has learned positions for {}", length, network.id, network.max_positions),
         fmt::format("at most {}", network.max_positions));
   // A step of decode adds a position to its context.
-  if (const std::int64_t seen = length + (asked.context > 0 ? 1 : 0);
-      network.dense_positions > 0 && seen > network.dense_positions)
+  if (const std::int64_t seen = length + (asked.context > 0 ? 1 : 0); sees_picked_blocks(network, seen))
     return fail(asked.context > 0 ? "--context" : "--prompt",
         fmt::format("{} positions, and beyond {} queries of {} see picked blocks of keys: that is not forecast", seen,
             network.dense_positions, network.id),
-        fmt::format("at most {}", network.dense_positions - (asked.context > 0 ? 1 : 0)));
+        network.dense_positions == 0
+            ? std::string("a network whose queries see all keys")
+            : fmt::format("at most {}", network.dense_positions - (asked.context > 0 ? 1 : 0)));
   if (room.cache <= 0)
     return fail("--weights",
         fmt::format("{} of weights leave nothing of {} for the cache", format_bytes(Bytes(room.weights)),

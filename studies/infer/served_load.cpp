@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "model/base/quantity_text.h"
+#include "studies/infer/serving_split.h"
 
 namespace stepcast::infer {
 
@@ -80,7 +81,7 @@ Expected<void> check_requests(
           fmt::format("a request of {} + {} positions, and {} has learned positions for {}", request.prompt,
               request.output, network.id, network.max_positions),
           fmt::format("at most {} with what comes out", network.max_positions));
-    if (network.dense_positions > 0 && request.prompt + request.output > network.dense_positions)
+    if (sees_picked_blocks(network, request.prompt + request.output))
       return fail("--input",
           fmt::format("a request of {} + {} positions, and beyond {} queries of {} see picked blocks of keys: that is "
                       "not forecast",

@@ -123,12 +123,13 @@ Expected<run::Scenario> scenario_of(const ServingWishes& wishes, run::Request re
 /// attn now", SlidingWindowManager and MambaManager, and PCP alike), and picked or compressed keys are open proposals
 /// (vLLM pull requests 45426 and 44573, SGLang 31821).
 Expected<void> check_keys_split(const NetworkSpec& n, const char* flag) {
-  const char* what = n.window.positions > 0                          ? "layers in a window"
-                     : n.sparse.top_k > 0 || n.compressed.q_rank > 0 ? "keys that are picked or compressed"
-                     : n.attention_sinks                             ? "attention sinks"
-                     : n.positions == Positions::relative            ? "relative positions"
-                     : !mixers(n).empty()                            ? "layers that carry a state"
-                                                                     : nullptr;
+  const bool picked = n.sparse.top_k > 0 && n.sparse.pooled == 0;  // longer sequences than are dense are refused
+  const char* what = n.window.positions > 0               ? "layers in a window"
+                     : picked || n.compressed.q_rank > 0  ? "keys that are picked or compressed"
+                     : n.attention_sinks                  ? "attention sinks"
+                     : n.positions == Positions::relative ? "relative positions"
+                     : !mixers(n).empty()                 ? "layers that carry a state"
+                                                          : nullptr;
   if (what == nullptr) return {};
   return fail(flag, fmt::format("{} has {}: no release of vLLM or SGLang splits their cache by position", n.id, what),
       fmt::format("no {}", flag));
@@ -305,6 +306,10 @@ std::string split_in_words(const ServingSplit& split) {
   if (split.cp > 1) words += fmt::format(", cp {}", split.cp);
   if (split.dcp > 1) words += fmt::format(", dcp {}", split.dcp);
   return words;
+}
+
+bool sees_picked_blocks(const NetworkSpec& network, std::int64_t positions) {
+  return (network.dense_positions > 0 || network.sparse.pooled > 0) && positions > network.dense_positions;
 }
 
 }  // namespace stepcast::infer

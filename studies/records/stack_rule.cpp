@@ -27,6 +27,7 @@ constexpr StackRule stack_rule_rows[] = {
     {"Megatron-DeepSpeed", "", "megatron-deepspeed"},
     {"DeepSpeed + Megatron-LM", "", "megatron-deepspeed"},
     {"DeepSpeed", "", "deepspeed-zero"},
+    {"PyTorch, LAMB", "", "nvidia-bert"},
     {"InternEvo", "", "internevo"},
     {"nanotron", "", "nanotron"},
     {"Primus", "", "megatron-core"},

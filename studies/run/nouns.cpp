@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
@@ -197,6 +198,41 @@ const NetworkSpec* same_in_catalog(const NetworkSpec& network) {
   return nullptr;
 }
 
+namespace {
+
+/// Files of other programs that stand beside a network's, by a key that they have.
+struct ForeignFile {
+  const char *key, *what, *hint;
+};
+constexpr ForeignFile foreign_files[] = {
+    {"peft_type", "adapters beside a network (PEFT)", "the network's own config.json, and --lora RANK"},
+    {"medusa_num_heads", "heads that guess words beside a network (Medusa)", "the network's own config.json"},
+    {"n_layers", "sizes as Meta's and Mistral's own files tell them (params.json)",
+        "the config.json of the same network for transformers"},
+    {"weight_map", "a list of where weights lie", "the config.json beside it"},
+    {"quant_method", "how weights were quantised", "the config.json beside it"},
+};
+constexpr const char* network_forms =
+    "a config.json of Hugging Face (architectures, model_type or _class_name), or a file of stepcast's own form (id, "
+    "layers, hidden, ...): stepcast show network llama3-8b --json prints one";
+
+/// A file without any key of ours is none of ours.
+std::optional<Error> foreign_file(const std::string& text, const std::string& file) {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first != std::string::npos && text[first] != '{') return Error{file, "this is no JSON object", network_forms};
+  JsonObject object(text, file);
+  object.allow_unknown_keys();
+  if (object.failed()) return std::nullopt;  // the reader says what is wrong
+  const std::vector<std::string> keys = object.keys();
+  const auto has = [&](const char* key) { return std::ranges::find(keys, key) != keys.end(); };
+  if (keys.empty() || has("id") || has("layers") || has("hidden") || has("heads") || has("vocab")) return std::nullopt;
+  for (const ForeignFile& row : foreign_files)
+    if (has(row.key)) return Error{file, fmt::format("this file tells no network: it has {}", row.what), row.hint};
+  return Error{file, "this file is of no network that is known", network_forms};
+}
+
+}  // namespace
+
 Expected<Chosen<NetworkSpec>> choose_network(const std::string& name, const std::string& where) {
   return choose_network_as(name, where, "");
 }
@@ -216,6 +252,7 @@ Expected<Chosen<NetworkSpec>> look_at_network(
     TRY(const auto text, read_text_file(file));
     if (looks_like_hf_config(text) || !as.empty()) return read_config(text, file, as);
     if (is_shown_network(text)) return read_shown(text, file);
+    if (auto error = foreign_file(text, file)) return tl::unexpected(std::move(*error));
     TRY(auto network, read_network(text, file));
     return Chosen<NetworkSpec>{std::move(network), ""};
   }

@@ -220,6 +220,10 @@ class Resolver {
 
   Expected<void> splitting() {
     TRY(request_.mapping ? from_mapping() : from_flags());
+    const NetworkSpec& network = scenario_.network.row;
+    if (network.causal && image_positions(network) > 0 && !network.encoders.front().sound)
+      remark("positions of an image are counted causal, as words are: a class that lets them see each other (Gemma 3, "
+             "PaliGemma) does more in attention");
     return machine_holds();
   }
 

@@ -49,7 +49,7 @@ Expected<void> check_attention(const Scenario& scenario) {
   };
   if (const std::vector<Mixer> all = mixers(network); !all.empty())
     return refuse(fmt::format("the states of {} are carried from slice to slice: not modelled", all.front().form->id));
-  if (network.sparse.top_k > 0) return refuse("keys are chosen in earlier slices: not modelled");
+  if (picks_keys(network, scenario.plan.sequence)) return refuse("keys are chosen in earlier slices: not modelled");
   if (network.compressed.q_rank > 0) return refuse("keys of earlier slices are compressed: not modelled");
   if (!network.encoders.empty()) return refuse("what the encoder made serves all slices: not modelled");
   if (!network.causal) return refuse("attention without a causal mask reads later slices");

@@ -189,6 +189,59 @@ TEST(Execute, GradientsOfJointLayersAreTrue) {
     expect_true_gradients(build_network(tiny_joint(), {1, 2, 2, 2}, form));
 }
 
+/// Layers of a kind have the same vectors, without a bias anywhere: joint ones, and those of one product behind both
+/// sublayers (FLUX.2).
+TEST(Execute, GradientsOfCommonVectorsAreTrue) {
+  NetworkSpec spec = tiny_joint();
+  spec.layers = 3;
+  spec.linear_bias = false;
+  spec.activation = Activation::swiglu;
+  spec.modulation = {.frequencies = 3, .guidance = true, .common = true, .no_bias = true};
+  spec.shapes = {{.name = "double", .joint = true}, {.name = "single", .parallel = true}};
+  spec.pattern.push_back(spec.pattern.back());
+  spec.pattern.front().shape = 1;
+  NetworkSpec& text = spec.encoders.front();
+  text.layers = 0, text.linear_bias = false, text.modulation = {};
+  text.heads = text.kv_heads = text.head_dim = text.ffn_hidden = 1;
+  expect_true_gradients(build_network(spec, {1, 2, 2, 2}, AttentionForm::fused));
+}
+
+/// A network of its own makes the vectors of all layers (Chroma).
+TEST(Execute, GradientsOfApproximatedVectorsAreTrue) {
+  NetworkSpec spec = tiny_joint();
+  spec.modulation = {.frequencies = 3, .approximator_layers = 2, .approximator_width = 3};
+  spec.shapes = {{.name = "double", .joint = true}, {.name = "single", .parallel = true}};
+  NetworkSpec& text = spec.encoders.front();
+  text.layers = 0, text.modulation = {};
+  text.heads = text.kv_heads = text.head_dim = text.ffn_hidden = 1;
+  expect_true_gradients(build_network(spec, {1, 2, 2, 2}, AttentionForm::fused));
+}
+
+/// Scales and gates alone, of fewer numbers than the stream has; a layer of the network's own positions, one of all,
+/// behind layers of the text's (Lumina 2).
+NetworkSpec tiny_single_stream() {
+  NetworkSpec spec = tiny_joint();
+  spec.linear_bias = false;
+  spec.intake_bias = true;
+  spec.norm = Norm::rmsnorm;
+  spec.norm_place = NormPlace::both;
+  spec.modulation = {.frequencies = 3, .gains = true, .width = 2, .inner = 5};
+  spec.shapes = {{.name = "own", .alone = true}};
+  spec.pattern.front().shape = 1, spec.pattern.back().shape = 0;
+  NetworkSpec& text = spec.encoders.front();
+  text.modulation = {};
+  text.norm = Norm::rmsnorm;
+  text.norm_place = NormPlace::both;
+  text.linear_bias = false;
+  text.no_last_norm = text.intake_bias = true;
+  return spec;
+}
+
+TEST(Execute, GradientsOfLayersThatRefineTextsAndImagesAreTrue) {
+  for (const AttentionForm form : {AttentionForm::fused, AttentionForm::unfused})
+    expect_true_gradients(build_network(tiny_single_stream(), {1, 2, 2, 2}, form));
+}
+
 TEST(Execute, GradientsOfGatesSinksAndNormsAreTrue) {
   NetworkSpec spec = tiny_transformer();
   spec.norm_place = NormPlace::both;

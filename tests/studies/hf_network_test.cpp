@@ -194,25 +194,36 @@ TEST(HfNetwork, LayersTakeOverKeysAndHaveInputs) {
   EXPECT_THAT(run_line("show network " + file).err, HasSubstr("num_kv_shared_layers"));
 }
 
-/// MiniCPM 4.1: below dense_len all keys are seen, from it on picked blocks are, which no forecast has.
-TEST(HfNetwork, LongerSequencesOfMiniCpmAreRefused) {
+/// MiniCPM 4.1: below dense_len all keys are seen, from it on picked blocks are, in training; -1: in all sequences.
+TEST(HfNetwork, LongerSequencesOfMiniCpmSeePickedBlocks) {
   const std::string file = testing_program::own_path("hf-minicpm.json");
-  std::ofstream(file) << R"({"architectures": ["MiniCPMForCausalLM"], "hidden_size": 1024, "intermediate_size": 4096,
+  const auto write = [&](const char* dense) {
+    std::ofstream(file) << R"({"architectures": ["MiniCPMForCausalLM"], "hidden_size": 1024, "intermediate_size": 4096,
     "num_hidden_layers": 4, "num_attention_heads": 8, "num_key_value_heads": 2, "vocab_size": 1024, "hidden_act": "silu",
     "max_position_embeddings": 8192, "scale_emb": 12, "dim_model_base": 256, "scale_depth": 1.4,
-    "sparse_config": {"kernel_size": 32, "kernel_stride": 16, "init_blocks": 1, "block_size": 64, "window_size": 2048,
-    "topk": 64, "use_nope": false, "dense_len": 2048}})";
-  EXPECT_EQ(run_line("predict " + file + " --gpus 8 --seq 2047").code, 0);
+    "sparse_config": {"kernel_size": 32, "kernel_stride": 16, "init_blocks": 1, "block_size": 64, "window_size": 256,
+    "topk": 4, "use_nope": false, "dense_len": )"
+                        << dense << "}}";
+  };
+  const auto warned = [&](const std::string& line) { return run_line("predict " + file + " --gpus 8 " + line); };
+  write("2048");
+  EXPECT_EQ(warned("--seq 2047").code, 0);
+  EXPECT_EQ(warned("--seq 2048 --tp 2").code, 0);
+  EXPECT_THAT(warned("--seq 4096 --cp 2 --cp-kind ring").err, HasSubstr("chosen keys does not go round a ring"));
+  EXPECT_EQ(warned("--seq 2046 --cp 2 --cp-kind ring --global-batch 16").code, 2) << "no multiple of 4";
+  EXPECT_EQ(warned("--seq 2044 --cp 2 --cp-kind ring --global-batch 16").code, 0) << "all keys are seen";
+  EXPECT_EQ(run_line("sweep " + file + " --gpus 8 --global-batch 64 --seq 4096").code, 0);
   const std::string beyond = "beyond 2047 queries of";
-  EXPECT_THAT(run_line("predict " + file + " --gpus 8 --seq 2048").err, HasSubstr(beyond));
-  EXPECT_THAT(run_line("predict " + file + " --gpus 8 --seq 4096").err, HasSubstr(beyond));
-  EXPECT_THAT(run_line("sweep " + file + " --gpus 8 --global-batch 64 --seq 4096").err, HasSubstr(beyond));
   EXPECT_THAT(run_line("infer " + file + " --gpus 1 --prompt 2048").err, HasSubstr(beyond));
   EXPECT_EQ(run_line("infer " + file + " --gpus 1 --prompt 2047").code, 0);
   EXPECT_THAT(run_line("infer " + file + " --gpus 1 --context 2047").err, HasSubstr(beyond));
   EXPECT_EQ(run_line("infer " + file + " --gpus 1 --context 2046").code, 0);
   EXPECT_THAT(run_line("serve " + file + " --gpus 1 --input 2000 --output 49 --concurrency 1").err, HasSubstr(beyond));
-  EXPECT_THAT(run_line("show network " + file).out, HasSubstr("2047"));
+  EXPECT_THAT(run_line("show network " + file).out, HasSubstr("beyond 2047 positions queries see 512 picked keys"));
+  write("-1");
+  EXPECT_THAT(run_line("show network " + file).out, HasSubstr("queries see 512 picked keys"));
+  EXPECT_EQ(warned("--seq 2047").code, 0);
+  EXPECT_EQ(run_line("infer " + file + " --gpus 1 --prompt 8").code, 2);
 }
 
 /// Layers that no operator describes are counted and named, and not forecast.

@@ -169,11 +169,12 @@ int TransformerBuilder::borrowing_attention(int x, bool windowed) {
 int TransformerBuilder::plain_core(int x, int q, int k, int v, bool windowed) {
   const int o = activation("O", {b_, s_, g_, r_, dv_});
   // Picked keys and images side by side have kernels of their own.
-  if (form_ == AttentionForm::unfused && spec_->sparse.top_k == 0 && whole_.images <= 1 && !batch_.serves) {
+  const bool picks = picks_keys(*spec_, batch_.positions + batch_.cached);
+  if (form_ == AttentionForm::unfused && !picks && whole_.images <= 1 && !batch_.serves) {
     unfused_core(own_core(), q, k, v, o, spec_->attention_sinks ? weight("sinks", {g_, r_}) : -1);
     return o;
   }
-  const int chosen = spec_->sparse.top_k > 0 ? index_blocks(x) : -1;
+  const int chosen = !picks ? -1 : spec_->sparse.pooled > 0 ? index_means(q, k) : index_blocks(x);
   Operator& core = fused_core(own_core(), q, {k, v}, o);
   windowed_core(core, windowed);
   if (chosen >= 0) read_chosen(core, chosen);

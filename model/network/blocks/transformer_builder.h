@@ -4,6 +4,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -94,8 +95,10 @@ class TransformerBuilder {
   int part(const std::string& name, int x, int rows);
   int together(const std::string& name, const char* function, int own, int other);
   int joint_body(int x);
+  int own_body(int x, LayerKind kind);
   int headed(const std::string& name, int x, std::vector<int> heads);
   int second_attention(int x);
+  int planes_in();
   int convolved(const std::string& name, int x, int taps);
   int cross_attention(int x, int y);
 
@@ -112,6 +115,9 @@ class TransformerBuilder {
   void condition();
   int silu(const std::string& name, int x);
   int embedded(const std::string& name, int x);
+  int with_bias(const std::string& name, int x);
+  int approximated();
+  int row_of(const std::string& name);
   int vector_of(const std::string& name, int active);
   void modulate_layer(std::size_t vectors, const std::string& suffix = "");
   void modulate_head();
@@ -157,6 +163,8 @@ class TransformerBuilder {
   int index(int x, int cq);
   void read_chosen(Operator& core, int chosen);
   int index_blocks(int x);
+  int index_means(int q, int k);
+  int means_of(int k, const std::string& name, std::int64_t apart);
   int index_scores(int asked, int seen, int w);
 
   // transformer_mixer.cpp
@@ -239,8 +247,11 @@ class TransformerBuilder {
   std::vector<std::pair<int, int>> lent_;  // keys and values that layers of a shape lend
   std::vector<std::pair<std::int64_t, int>> features_;  // of an encoder: what so many layers gave, for projectors
   std::size_t shape_ = 0;                               // of the layer being built
-  int condition_ = -1, hb_ = -1;                        // a sample's vector, and its width where it is contracted
-  std::vector<int> shared_, vectors_;                   // what modulates all layers, and the layer being built
+  int condition_ = -1, hb_ = -1;                    // a sample's vector, and the stream's width where it is contracted
+  int nv_ = -1;                                     // rows of approximated vectors
+  int cw_ = -1, ci_ = -1;                           // its width, and that between the matrices that make it
+  std::vector<int> shared_, vectors_;               // what modulates all layers, and the layer being built
+  std::map<std::string, std::vector<int>> common_;  // layers of a kind
   int embedding_table_ = -1, head_table_ = -1, tokens_ = -1;
 };
 

@@ -23,7 +23,8 @@ TransformerBuilder::TransformerBuilder(
     all_ = s_;
     own_ = dim("s.own", batch.positions);
     joined_ = dim("s.encoder", spec.encoders.front().sequence);
-    if (std::ranges::any_of(spec.shapes, &LayerShape::second)) to_ = dim("t.own", batch.positions);
+    if (std::ranges::any_of(spec.shapes, [](const LayerShape& shape) { return shape.second || shape.alone; }))
+      to_ = dim("t.own", batch.positions);
   }
   h_ = dim("h", spec.hidden);
   // Compressed attention has one head of keys; its outputs go by groups.

@@ -36,7 +36,8 @@ void TransformerBuilder::encode(const TransformerBuilder& network) {
     start_block("norm", 1, Block::Place::first);
     const int x = activation("X.last", streamed());
     net_.blocks.back().input = x;
-    net_.blocks.back().output = whole_.modulation.gates ? handed_on(x) : norm("norm3", x, {"norm"});
+    net_.blocks.back().output =
+        whole_.modulation.gates || whole_.no_last_norm ? handed_on(x) : norm("norm3", x, {"norm"});
   }
   net_.tensors[net_.blocks.back().output].name = "memory";
 }
@@ -48,9 +49,41 @@ int TransformerBuilder::handed_on(int x) {
   return y;
 }
 
+/// Three convolutions of 3 x 3 over frames and numbers, which halve both, with GELU; a matrix of what is left of each
+/// frame. Neighbours that a row reads are not copied.
+int TransformerBuilder::planes_in() {
+  const Tags tags{"embed"};
+  constexpr std::int64_t taps = 3 * 3, halves = 2, pieces = 4;
+  std::int64_t numbers = whole_.features;
+  const int planes = dim("planes", whole_.planes), near = dim("planes.taps", taps * whole_.planes);
+  int x = -1;
+  /// So many rows, each of neighbours side by side where they lie.
+  const auto beside = [&](const std::string& name, int rows, int wide) {
+    const int y = activation(name, {b_, rows, wide});
+    Operator& op = add(name, tags, OperatorKind::opaque, "part", y, {x});
+    op.output.row_dim = 1;
+    op.output.row_loops = {net_.tensors[x].dims[1]};
+    op.whole_loops = {planes, wide};
+    return y;
+  };
+  for (std::int64_t frames = pieces; frames >= 1; frames /= halves) {
+    numbers = (numbers + 1) / halves;
+    const std::string name = "embed.conv" + std::to_string(frames);
+    const int rows = dim(("s.conv" + std::to_string(frames)).c_str(), batch_.positions * frames * numbers);
+    if (frames == pieces)
+      x = tensor("features", {b_, rows, dim("taps", taps)}, batch_.activation_bytes, TensorRole::data);
+    else x = beside(name + ".taps", rows, near);
+    x = convolved(name, x, planes);
+  }
+  const int y = activation("X0", {b_, s_, h_}), left = dim("planes.left", numbers * whole_.planes);
+  product("embed", tags, y, beside("embed.left", s_, left), weight("W.embed", {left, h_}));
+  return y;
+}
+
 /// Each position's numbers: patches of an image, frames of sound, what another network made of words.
 int TransformerBuilder::features_in() {
   const Tags tags{"embed"};
+  if (whole_.intake == Intake::planes) return planes_in();
   if (whole_.intake == Intake::convolutions) {
     constexpr std::int64_t taps = 3, stride = 2;
     const int frames = dim("s.frames", stride * batch_.positions), first = dim("ft", taps * whole_.features),
@@ -139,6 +172,7 @@ int TransformerBuilder::together(const std::string& name, const char* function, 
 /// Queries, keys or values of a joint layer.
 int TransformerBuilder::headed(const std::string& name, int x, std::vector<int> heads) {
   const int y = projection(name, x, heads);
+  if (!spec_->linear_bias) return y;
   return biased(name, y, std::move(heads), {"attn", "attn.qkv"}, "attn.qkv");
 }
 
@@ -153,6 +187,17 @@ int TransformerBuilder::second_attention(int x) {
   else fused_core(core, q, {k, v}, o);
   product("attn.out.second", {"attn", "attn.out"}, y, o, weight("WO.second", {g_, r_, d_, h_}));
   return y;
+}
+
+/// A layer that the network's own positions go through alone.
+int TransformerBuilder::own_body(int x, LayerKind kind) {
+  const int own = part("X.own", x, own_), other = part("X.other", x, joined_), all_keys = t_;
+  constexpr std::size_t vectors = 6;
+  s_ = own_, t_ = to_;
+  modulate_layer(vectors);
+  const int y = sublayers(own, kind);
+  s_ = all_, t_ = all_keys;
+  return together("X.joined", "parts", y, other);
 }
 
 /// Two kinds of rows with weights and vectors of their own that attend together (Flux; Esser et al. 2024, MM-DiT, arXiv

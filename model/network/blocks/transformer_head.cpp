@@ -62,7 +62,7 @@ void TransformerBuilder::squared_error(int x) {
   const int numbers = dim("o", whole_.outputs);
   int made = activation("outputs", {b_, s_, numbers});
   product("head", tags, made, x, weight("H", {h_, numbers}));
-  made = biased("head", made, {numbers}, tags, "head_bias");
+  if (!whole_.modulation.no_bias) made = biased("head", made, {numbers}, tags, "head_bias");
   const int asked = tensor("targets", {b_, s_, numbers}, 4, TensorRole::data),
             off = statistic("loss.off", {b_, s_, numbers}), loss = statistic("loss", {b_, s_});
   add("loss.off", loss_tags, OperatorKind::linear, "add", off, {made, asked}, "loss");

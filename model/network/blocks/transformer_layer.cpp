@@ -106,6 +106,7 @@ int TransformerBuilder::parallel_body(int x, LayerKind kind) {
 int TransformerBuilder::layer_body(int x, LayerKind kind) {
   use_shape(kind.shape);
   if (kind.shape > 0 && whole_.shapes[kind.shape - 1U].joint) return joint_body(x);
+  if (kind.shape > 0 && whole_.shapes[kind.shape - 1U].alone) return own_body(x, kind);
   constexpr std::size_t one_sublayer = 3;
   modulate_layer(spec_->joined_output ? one_sublayer : 2 * one_sublayer);
   return sublayers(x, kind);

@@ -161,6 +161,43 @@ int TransformerBuilder::index_blocks(int x) {
   return index_scores(asked, batch_.serves ? cached("index.K.cache", seen) : seen, -1);
 }
 
+/// Of keys, one for every so many positions.
+int TransformerBuilder::means_of(int k, const std::string& name, std::int64_t apart) {
+  const std::int64_t rows = std::max<std::int64_t>(1, (batch_.positions + batch_.cached) / apart);
+  const int known = net_.find_dim("s." + name), fewer = known >= 0 ? known : dim(("s." + name).c_str(), rows);
+  if (known < 0) dim(("t." + name).c_str(), rows);
+  const int y = tensor("K." + name, {b_, fewer, g_, d_}, batch_.activation_bytes, TensorRole::data);
+  Operator& op = add("index." + name, {"attn", "attn.index"}, OperatorKind::opaque, "mean", y, {k}, "index." + name);
+  op.output.row_dim = 1;
+  op.output.row_loops = {s_};
+  return y;
+}
+
+/// Queries score means of keys, the heads of a key-value head together, over a coarser row of means first; the best
+/// blocks of each. Nothing goes back through what is picked.
+int TransformerBuilder::index_means(int q, int k) {
+  const Tags tags{"attn", "attn.index"};
+  const auto scored = [&](const std::string& name, std::int64_t apart, int out, int kept) {
+    const int means = means_of(k, name, apart), seen = net_.find_dim("t." + name);
+    Operator& op = add("index.scores." + name, tags, OperatorKind::opaque, "index", out, {q}, "");
+    Access access = whole(means);
+    access.loops[1] = seen;
+    op.inputs.push_back(access);
+    op.whole_loops = {seen, d_, r_};
+    if (kept >= 0) op.whole_loops.push_back(kept);
+    op.domain = Domain::causal;
+    op.query_loop = s_;
+    op.key_loop = seen;
+    return out;
+  };
+  const auto made = [&](const char* name, std::vector<int> dims) {
+    return tensor(name, std::move(dims), 4, TensorRole::data);
+  };
+  constexpr std::int64_t coarser = 4;
+  scored("coarse", coarser * spec_->sparse.pooled, made("index.sums", {b_, s_, g_}), -1);
+  return scored("means", spec_->sparse.pooled, made("index.chosen", {b_, s_, g_, ik_}), ik_);
+}
+
 /// The best `ik` of each row, of all heads together where `w` weighs them, else of each head.
 int TransformerBuilder::index_scores(int asked, int seen, int w) {
   const int chosen =

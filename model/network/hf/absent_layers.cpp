@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "model/base/text.h"
+
 namespace stepcast::detail {
 namespace {
 
@@ -23,6 +25,7 @@ constexpr AbsentLayers absent[] = {
     {"Plamo2", "Mamba whose steps go through norms and a rank of their own (PLaMo 2)"},
     {"ZambaFor", "one block of attention that layers share (Zamba)"},
     {"HGRN", "gated linear recurrences (HGRN)"},
+    {"Samba", "Mamba and attention in a window by turns (Samba)"},
     {"RetNet", "retention under its own names: examples/own-mixer has the layer"},
     {"GLAFor", "gated linear attention (GLA)"},
     {"BaichuanM1", "convolutions of keys and values in attention"},
@@ -51,12 +54,10 @@ constexpr AbsentLayers absent[] = {
     {"Beit", "biases by distance between patches (BEiT)"},
     {"Sana", "linear attention beside MLPs with convolutions (Sana)"},
     {"AuraFlow", "two streams with gated MLPs and learned positions beside them (AuraFlow)"},
-    {"Chroma", "vectors that a network of their own makes (Chroma)"},
-    {"Flux2", "vectors that all layers share, and gated MLPs in one product (FLUX.2)"},
+    {"ChromaRadiance", "pixels that small networks of each patch make (Chroma Radiance)"},
     {"Mochi", "two streams of two widths (Mochi)"},
     {"HiDream", "experts in two streams (HiDream)"},
-    {"Lumina", "layers that refine texts and images first (Lumina)"},
-    {"ZImage", "layers that refine texts and images first (Z-Image)"},
+    {"LuminaNext", "attention over images and texts side by side, with gates (Lumina-Next)"},
     {"CogView", "texts and images in one stream (CogView)"},
     {"LTX2", "video and sound in two streams (LTX-2)"},
     {"ResNet", "convolutions"},
@@ -215,6 +216,14 @@ std::string absent_layers(const std::string& architecture) {
     if (architecture.starts_with(row.part)) return std::string(row.layers);
   for (const AbsentLayers& row : ends)
     if (architecture.ends_with(row.part)) return std::string(row.layers);
+  return "";
+}
+
+std::string absent_layers_of_type(const std::string& model_type) {
+  if (model_type.empty()) return "";
+  const std::string name = lower_case(model_type) + "forcausallm";
+  for (const AbsentLayers& row : absent)
+    if (name.starts_with(lower_case(std::string(row.part)))) return std::string(row.layers);
   return "";
 }
 

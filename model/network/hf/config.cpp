@@ -100,6 +100,19 @@ void note_other_classes(JsonObject& file, HfReader& reader) {
     reader.note(fmt::format("architectures names {} classes: {:.60} is read", names.size(), names.front()));
 }
 
+/// Families whose names begin as a model_type does: t5, t5-encoder.
+std::vector<std::string> families_like(std::string type) {
+  std::replace(type.begin(), type.end(), '_', '-');
+  const std::string version = "-v2";
+  if (type.ends_with(version)) type.resize(type.size() - version.size());
+  if (type.ends_with("-model")) type.resize(type.size() - std::string_view("-model").size());
+  std::vector<std::string> like;
+  for (const HfFamily& family : hf_family_table())
+    if (!type.empty() && (family.id == type || std::string_view(family.id).starts_with(type + "-")))
+      like.emplace_back(family.id);
+  return like;
+}
+
 Expected<const HfFamily*> choose_family(JsonObject& file, const std::string& architecture, const std::string& as) {
   if (auto error = file.failed() ? file.first_error() : std::nullopt) return tl::unexpected(*error);
   if (!as.empty()) return family_named(as, "--as");
@@ -115,8 +128,19 @@ Expected<const HfFamily*> choose_family(JsonObject& file, const std::string& arc
     const std::string id = detail::family_of_text(file);
     if (!id.empty()) return family_named(id, file.where("model_type"));
   }
-  const std::string what = architecture.empty() ? "the config names no architecture"
-                                                : fmt::format("the architecture '{:.60}' is not known", architecture);
+  std::string type;
+  if (architecture.empty() && file.type_of("model_type") == "string") file.read("model_type", type);
+  if (const std::string layers = detail::absent_layers_of_type(type); !layers.empty())
+    return fail(file.where("model_type"), fmt::format("'{:.60}' has layers that are not built here: {}", type, layers),
+        "a network of other layers; stepcast list networks names some");
+  if (const std::vector<std::string> like = families_like(type); !like.empty())
+    return fail(file.where("model_type"),
+        fmt::format("the config names no architecture, and a model_type '{:.60}' tells none of several classes", type),
+        fmt::format("--as {}, or \"architectures\" in the file", fmt::join(like, ", --as ")));
+  const std::string what =
+      !type.empty() ? fmt::format("the config names no architecture, and its model_type '{:.60}' is not known", type)
+      : architecture.empty() ? "the config names no architecture"
+                             : fmt::format("the architecture '{:.60}' is not known", architecture);
   return fail(file.where("architectures"), what, fmt::format("known: {}", known_architectures()));
 }
 
@@ -124,7 +148,7 @@ Expected<const HfFamily*> choose_family(JsonObject& file, const std::string& arc
 Error with_way_of_reading(Error error, const std::string& text, const std::string& where) {
   for (const HfFamily& family : hf_family_table())
     if (read_hf_config(text, where, family.id)) {
-      error.hint += fmt::format("; --as {0} reads it as {0}", family.id);
+      error.hint = fmt::format("--as {0} reads it as {0}; {1}", family.id, error.hint);
       return error;
     }
   error.hint += "; none of these families knows all of its keys";
@@ -291,7 +315,8 @@ Expected<HfConfig> read_hf_config(
   HfObjects objects = objects_of(file, wrapper);
   const auto chosen = wrapper != nullptr ? family_inside(objects) : choose_family(file, architecture, as);
   if (!chosen)
-    return tl::unexpected(as.empty() && wrapper == nullptr && detail::absent_layers(architecture).empty()
+    return tl::unexpected(as.empty() && wrapper == nullptr && detail::absent_layers(architecture).empty() &&
+                                  !chosen.error().where.ends_with("/model_type")
                               ? with_way_of_reading(chosen.error(), text, where)
                               : chosen.error());
   const HfFamily* family = *chosen;
@@ -334,6 +359,8 @@ Expected<HfConfig> read_hf_config(
   std::vector<NetworkPart> parts = detail::other_parts(whole.outer, parts_id, spec, images.has_value(), reader.notes);
   if (images && unknown_seen.empty() && reader.missing.empty()) {
     spec.encoders.push_back(*images);
+    if (detail::images_see_themselves(parts_id, reader.config))
+      reader.note("positions of an image see each other in its class, and are counted causal: FLOPs are slightly low");
   } else if (images) {
     const std::vector<NetworkPart> seen = detail::parts_of(*images);
     parts.insert(parts.begin(), seen.begin(), seen.end());

@@ -99,7 +99,7 @@ constexpr KnownKeys rows[] = {
      "pooler_size_per_head pooler_type classifier_pooling classifier_activation decoder_bias deterministic_flash_attn "
      "global_rope_theta local_rope_theta hidden_activation initializer_cutoff_factor reference_compile "
      "repad_logits_with_grad sparse_pred_ignore_index sparse_prediction encoder_stride head_dim tie_word_embeddings"},
-    {"t5 whisper flux wan bart marian mbart m2m100 blenderbot t5-encoder umt5 umt5-encoder dit sd3 pixart hunyuan-video qwen-image cogvideox ltx-video", "*", "dropout, positions without weights, training of speech, how a checkpoint is used",
+    {"t5 whisper flux wan bart marian mbart m2m100 blenderbot t5-encoder umt5 umt5-encoder dit sd3 pixart hunyuan-video qwen-image cogvideox ltx-video flux2 chroma lumina2 z-image wan-own", "*", "dropout, positions without weights, training of speech, how a checkpoint is used",
      "dropout_rate dropout attention_dropout activation_dropout activation_function relative_attention_max_distance "
      "n_positions output_past is_gated_act dense_act_fn encoder_layerdrop decoder_layerdrop scale_embedding "
      "num_hidden_layers apply_spec_augment mask_time_prob mask_time_length mask_time_min_masks mask_feature_prob "

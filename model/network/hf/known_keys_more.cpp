@@ -229,7 +229,7 @@ constexpr KnownKeys more_rows[] = {
     {"jais", "*", "factors on what passes, without weights", "embeddings_scale width_scale mup_width_scale "
      "mup_embeddings_scale mup_output_alpha mup_scale_qk_dot_by_d scale_qk_dot_by_d alibi_scaling scale_attn_weights "
      "scale_attn_by_inverse_layer_idx reorder_and_upcast_attn"},
-    {"own-text", "*", "of its images' part, and how images are cut", "freeze_mm_mlp_adapter freeze_mm_vision_resampler "
+    {"own-text keye keye-1.5", "*", "of its images' part, and how images are cut", "freeze_mm_mlp_adapter freeze_mm_vision_resampler "
      "image_aspect_ratio mm_hidden_size mm_projector_type mm_resampler_type mm_use_im_patch_token mm_use_im_start_end "
      "mm_vision_select_feature mm_vision_select_layer mm_patch_merge_type mm_projector_lr mm_vision_tower_lr "
      "mm_tunable_parts mm_spatial_pool_mode mm_spatial_pool_stride tune_mm_mlp_adapter tune_mm_vision_resampler "
@@ -308,6 +308,9 @@ constexpr KnownKeys more_rows[] = {
      "flip_sin_to_cos freq_shift timestep_activation_fn patch_size_t guidance_embeds"},
     {"dit sd3 pixart hunyuan-video qwen-image cogvideox ltx-video", "\"default\"", "as its class has it",
      "attention_type"},
+    {"flux2 chroma lumina2 z-image", "*", "sizes of samples; angles", "sample_size rope_theta axes_dim_rope axes_lens "
+     "axes_dims t_scale scaling_factor"},
+    {"flux2", "*", "of a text that its class does not pool", "pooled_projection_dim"},
     {"dit pixart", "false", "as its class has it", "norm_elementwise_affine"},
     {"cogvideox", "true", "as its class has it", "norm_elementwise_affine patch_bias"},
     {"dit pixart", "*", "rows of a table that it does not have", "num_embeds_ada_norm"},
@@ -319,7 +322,7 @@ constexpr KnownKeys more_rows[] = {
      "hidden_activation", "_sliding_window_pattern "
      "sliding_window_pattern hidden_act"},
     {"idefics3", "*", "how far patches are merged, which counts; token ids", "scale_factor image_token_id"},
-    {"gpt-neo", "*", "which layers see a window; parts of classifiers", "attention_layers attention_types window_size "
+    {"gpt-neo", "*", "which layers see a window; parts of classifiers", "attention_types window_size "
      "classifier_dropout summary_activation summary_first_dropout summary_proj_to_labels summary_type "
      "summary_use_proj"},
     {"distilbert-masked", "*", "dropout of classifiers; first values of positions; as its class ties", "qa_dropout "
@@ -336,6 +339,14 @@ constexpr KnownKeys more_rows[] = {
      "img_processor "
      "vision_lora speech_lora original_max_position_embeddings full_attn_mod interpolate_factor"},
     {"phi4-mm", "false", "as its class has it", "lm_head_bias mlp_bias"},
+    {"gemma2", "4096", "sliding_window under its first name", "sliding_window_size"},
+    {"baichuan", "*", "how a file was made", "_from_model_config"},
+    {"umt5 umt5-encoder", "*", "a word of another program: its class has no such argument", "scalable_attention"},
+    {"xlstm", "*", "norms without weights of their own, kernels, the first values of gates, padding of a file",
+     "eps add_embedding_dropout add_forward_backend_padding igate_bias_init_range mlstm_round_up_to_multiple_of "
+     "cell_norm_eps force_bos_token_insert max_inference_chunksize"},
+    {"xlstm", "false", "as its class has them", "add_qk_norm add_post_norm"},
+    {"xlstm", "true", "as its class has them", "add_out_norm add_post_blocks_norm"},
     {"llama", "*", "how long texts a tokenizer cuts", "max_tokenizer_truncation"},
     {"dinov3", "*", "activations, dropout, first values; how positions are moved about in training; which results are "
      "handed out", "hidden_act drop_path_rate layerscale_value pos_embed_jitter pos_embed_rescale pos_embed_shift "

@@ -1,5 +1,6 @@
-// Encoders of sound in front of a text: src/transformers/models/{qwen2_audio,voxtral,qwen2_5_omni}/modeling_*.py of
-// transformers, all of them Whisper's with another way to the text.
+// Encoders of sound in front of a text:
+// src/transformers/models/{qwen2_audio,voxtral,qwen2_5_omni,qwen3_omni_moe}/modeling_*.py of transformers, all of them
+// Whisper's with another way to the text.
 #include "model/network/hf/sound_encoders.h"
 
 #include <algorithm>
@@ -69,13 +70,36 @@ void qwen25_omni(VisionReader& r) {
   r.unread += 2 * out;
 }
 
+/// Convolutions of 3 x 3 over frames and bins, of pieces of 100 frames that give 13 positions each; several pieces see
+/// each other; positions are added without weights; a norm, two matrices.
+void qwen3_omni(VisionReader& r) {
+  whisper_layers(r, "d_model", "encoder_layers", "encoder_attention_heads", "encoder_ffn_dim");
+  r.number_or("max_source_positions", 1500);
+  r.number_or("conv_chunksize", 500);  // pieces that go through the convolutions at once
+  NetworkSpec& e = r.encoder;
+  e.no_key_bias = false;
+  e.intake = Intake::planes;
+  constexpr std::int64_t usual_planes = 480, usual_half = 50, usual_window = 800, halvings = 8;
+  e.planes = r.number_or("downsample_hidden_size", usual_planes);
+  e.positions = Positions::none;
+  const std::int64_t piece = 2 * r.number_or("n_window", usual_half),
+                     seen = r.number_or("n_window_infer", usual_window);
+  r.vision.require(seen % piece == 0, "n_window_infer", fmt::format("{} frames are no whole pieces of {}", seen, piece),
+      fmt::format("a multiple of {}", piece));
+  const std::int64_t positions = (piece + halvings - 1) / halvings;
+  e.window = {std::max<std::int64_t>(1, seen / piece) * positions, "w", true};
+  e.projectors = {{steps::layernorm, steps::matrix(e.hidden, true, true),
+      steps::matrix(r.number_or("output_dim", r.text.hidden), true)}};
+}
+
 struct KnownSound {
   const char* family;
   const char* key;  ///< that its audio_config has
   void (*read)(VisionReader& reader);
 };
 constexpr KnownSound sounds[] = {{"qwen2-audio", "d_model", qwen2_audio}, {"voxtral", "num_mel_bins", voxtral},
-    {"qwen2.5-omni", "n_window", qwen25_omni}};
+    {"qwen2.5-omni", "n_window", qwen25_omni}, {"qwen3-omni", "d_model", qwen3_omni},
+    {"qwen3-asr", "d_model", qwen3_omni}};
 
 }  // namespace
 

@@ -48,7 +48,6 @@ constexpr KnownVision table[] = {
     {"nemotron-nano-vl", "args", "", radio},
     {"phi4-mm", "image_embd_layer", "", phi4_parts, "embd_layer"},
     {"gemma3n", "architecture", "", gemma3n_parts},
-    {"qwen3-omni", "d_model", "", qwen3_sound, "audio_config"},
 };
 
 }  // namespace

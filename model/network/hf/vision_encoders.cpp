@@ -163,6 +163,8 @@ constexpr KnownEncoder encoders[] = {
     {"glm4-moe", "out_hidden_size", glm4v_images},
     {"dots-ocr", "embed_dim", dots_images},
     {"paddleocr-vl", "spatial_merge_size", paddle_images},
+    {"keye", "image_size", paddle_images},
+    {"keye-1.5", "image_size", keye_images},
     {"internvl", "hidden_size", internvl_images},
     {"internvl-chat", "hidden_size", internvl_images},
     {"paligemma", "hidden_size", siglip_behind_matrix},
@@ -247,6 +249,16 @@ std::optional<NetworkSpec> image_encoder(JsonObject& file, const std::string& fa
     return std::move(encoder);
   }
   return std::nullopt;
+}
+
+bool images_see_themselves(const std::string& family, JsonObject& text) {
+  if (family == "gemma4") {  // its files say so
+    std::string which;
+    if (text.type_of("use_bidirectional_attention") == "string") text.read("use_bidirectional_attention", which);
+    return which == "vision";
+  }
+  // MM_PREFIX_LM_MODELS of vllm/config/model.py; of PaliGemma the words of the question, too
+  return lists("gemma3 paligemma", family);
 }
 
 std::vector<NetworkPart> parts_of(const NetworkSpec& encoder) {

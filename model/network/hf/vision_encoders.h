@@ -16,6 +16,9 @@ namespace stepcast::detail {
 std::optional<NetworkSpec> image_encoder(JsonObject& file, const std::string& family, const NetworkSpec& text,
     std::vector<std::string>& unknown, std::int64_t& unread);
 
+/// Do positions of an image, in front of a causal text of this family, see each other?
+bool images_see_themselves(const std::string& family, JsonObject& text);
+
 /// Parameters of the encoder and of what takes its patches to the text.
 std::vector<NetworkPart> parts_of(const NetworkSpec& encoder);
 

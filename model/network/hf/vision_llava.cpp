@@ -99,9 +99,11 @@ void siglip_layers(VisionReader& r) {
   r.positions(r.encoder.sequence);
 }
 
-/// PaddleOCR-VL (modeling_paddleocr_vl.py of PaddlePaddle's files): SigLIP for images of any size, and a norm and two
-/// matrices over what is merged. A head and a table for packed patches are in the file, and nobody reads them.
-void paddle_images(VisionReader& r) {
+namespace {
+
+/// SigLIP for images of any size. A head and a table for packed patches are in the file, and nobody reads them. Gives
+/// how many patches are merged.
+std::int64_t images_of_any_size(VisionReader& r) {
   siglip_layers(r);
   NetworkSpec& e = r.encoder;
   e.sequence = 0;
@@ -110,9 +112,24 @@ void paddle_images(VisionReader& r) {
   if (r.flag("vision_use_head", true))
     r.unread += e.hidden + attention_weights(e.hidden) + mlp_weights(e.hidden, e.ffn_hidden) + layernorm(e.hidden);
   r.number_or("temporal_patch_size", 2);  // frames go through one by one
-  const std::int64_t neighbours = r.square(r.number_or("spatial_merge_size", 2));
-  e.projectors = {{steps::layernorm, steps::layernorm, steps::merge(neighbours),
-      steps::matrix(neighbours * e.hidden, true, true), steps::matrix(r.text.hidden, true)}};
+  return r.square(r.number_or("spatial_merge_size", 2));
+}
+
+}  // namespace
+
+/// PaddleOCR-VL (modeling_paddleocr_vl.py of PaddlePaddle's files) and Keye-VL (vllm/model_executor/models/keye.py of
+/// vLLM): a norm, and two matrices over what is merged.
+void paddle_images(VisionReader& r) {
+  const std::int64_t neighbours = images_of_any_size(r);
+  r.encoder.projectors = {{steps::layernorm, steps::layernorm, steps::merge(neighbours),
+      steps::matrix(neighbours * r.encoder.hidden, true, true), steps::matrix(r.text.hidden, true)}};
+}
+
+/// Keye-VL 1.5 (keye_vl1_5.py there): the norm is of what is merged.
+void keye_images(VisionReader& r) {
+  const std::int64_t neighbours = images_of_any_size(r);
+  r.encoder.projectors = {{steps::layernorm, steps::merge(neighbours), steps::layernorm,
+      steps::matrix(neighbours * r.encoder.hidden, true, true), steps::matrix(r.text.hidden, true)}};
 }
 
 void llava_images(VisionReader& r) { behind_two_matrices(r, -2); }

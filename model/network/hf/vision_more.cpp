@@ -32,18 +32,6 @@ Count siglip_encoder(VisionReader& r) {
 
 }  // namespace
 
-/// Sound by three convolutions that halve both sides, layers with biases, two matrices (Qwen3-Omni).
-Parts qwen3_sound(JsonObject& /*file*/, JsonObject& audio, const NetworkSpec& text) {
-  const Count width = number(audio, "d_model"), ffn = number(audio, "encoder_ffn_dim"),
-              channels = number_or(audio, "downsample_hidden_size", 480);
-  Count bins = number_or(audio, "num_mel_bins", 128);
-  constexpr Count convolutions = 3, taps = 3 * 3;
-  for (Count i = 0; i < convolutions; ++i) bins = (bins + 1) / 2;
-  const Count intake = linear(taps, channels) + 2 * linear(taps * channels, channels) + channels * bins * width;
-  return {{"audio", intake + number(audio, "encoder_layers") * encoder_layer(width, ffn) + layernorm(width) +
-                        linear(width, width) + linear(width, number_or(audio, "output_dim", text.hidden))}};
-}
-
 /// Kimi K3's: RMS norms, no biases, heads of a width of their own; a norm behind the projector.
 Parts kimi_k3(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {
   VisionReader r{file, vision, text};

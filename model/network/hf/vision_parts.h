@@ -32,7 +32,6 @@ inline bool flag(JsonObject& config, const char* key, bool absent) {
 }
 
 // vision_more.cpp
-Parts qwen3_sound(JsonObject& file, JsonObject& audio, const NetworkSpec& text);
 Parts kimi_k3(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 
 Parts clip_images(JsonObject& file, JsonObject& vision, const NetworkSpec& text);

@@ -158,5 +158,6 @@ void llava_images(VisionReader& r);
 void llava_next_images(VisionReader& r);
 void siglip_layers(VisionReader& r);
 void paddle_images(VisionReader& r);
+void keye_images(VisionReader& r);
 
 }  // namespace stepcast::detail

@@ -70,6 +70,10 @@ void check_sparse(Rules& rules) {
       fmt::format("{}, one for each", n.kv_heads));
   rules.require(n.sparse.block >= 1 && n.sparse.top_k % n.sparse.block == 0, "sparse_attention/top_k",
       fmt::format("{} keys are no whole blocks of {}", n.sparse.top_k, n.sparse.block), "a multiple of the block");
+  rules.require(n.sparse.pooled == 0 || (!latent && n.sparse.head_dim == n.head_dim && n.sparse.block > 1 &&
+                                            n.shapes.empty() && !n.key_is_value),
+      "sparse_attention/pooled", "queries of plain attention score means of their keys and pick blocks",
+      fmt::format("\"head_dim\": {}, and a block", n.head_dim));
   rules.require(
       n.window.positions == 0, "window", "sparse attention in a window is none of our forms", "one of the two");
 }
@@ -169,10 +173,12 @@ void check_crossing(Rules& rules) {
   const bool crosses = std::ranges::any_of(n.pattern, &LayerKind::crosses);
   const bool joins = !n.encoders.empty() && n.encoders.front().joins,
              joint = std::ranges::any_of(n.shapes, &LayerShape::joint);
-  rules.require(joins == joint, joins ? "shapes" : "encoder",
-      joins ? "the encoder's positions join the network's, and no layer has weights for them"
-            : "layers have weights for positions that no encoder gives",
-      joins ? "a shape that is \"joint\"" : "\"joins\": true");
+  const bool alone = std::ranges::any_of(n.shapes, &LayerShape::alone);
+  rules.require(
+      joins || !(joint || alone), "encoder", "layers are made for positions that no encoder gives", "\"joins\": true");
+  rules.require(!joins || joint || n.modulation.gains, "shapes",
+      "the encoder's positions join the network's, and no layer has weights for them",
+      "a shape that is \"joint\", or modulation of \"gains\" alone");
   rules.require(
       !joins || (n.features > 0 && n.modulation.frequencies > 0 && !n.modulation.shared && n.latent.kv_rank == 0 &&
                     n.positions != Positions::learned && n.distances == 0 && !crosses && !n.window.positions),
@@ -186,8 +192,14 @@ void check_crossing(Rules& rules) {
     rules.require(!shape.second || (shape.joint && n.linear_bias && !n.modulation.shared), "shapes",
         "a second attention stands in joint layers, with biases", "\"joint\": true");
   for (const LayerShape& shape : n.shapes)
-    rules.require(!(shape.joint && shape.parallel) && (!shape.parallel || (joins && n.linear_bias)), "shapes",
-        "parallel layers stand behind joint ones, with biases", "joint or parallel");
+    rules.require(!(shape.joint && shape.parallel) && (!shape.parallel || joins), "shapes",
+        "parallel layers stand behind joint ones", "joint or parallel");
+  for (const LayerShape& shape : n.shapes)
+    rules.require(!(shape.joint || shape.parallel) || !n.modulation.gains, "shapes",
+        "gains modulate layers of one sublayer behind the other", "neither joint nor parallel");
+  for (const LayerShape& shape : n.shapes)
+    rules.require(!shape.alone || !(shape.joint || shape.parallel), "shapes",
+        "what the network's positions go through alone is neither joint nor parallel", "alone");
   const bool projects = !n.encoders.empty() && !n.encoders.front().projectors.empty(), fills = projects && !crosses;
   rules.require(!projects || !crosses ||
                     (positions_merged(n.encoders.front().projectors.front()) == 1 && !n.encoders.front().class_token),

@@ -65,6 +65,8 @@ void check_features(Rules& rules) {
   rules.require(!numbers || n.vocab == 0, "vocab", "positions are words or numbers", "vocab or features alone");
   rules.require(
       numbers || n.intake == Intake::matrix, "intake", "there are no features to take in", "\"features\": 80");
+  rules.require((n.intake == Intake::planes) == (n.planes > 0), "planes",
+      fmt::format("{} planes of convolutions", n.planes), "with \"intake\": \"planes\" alone");
   rules.require(numbers || !n.class_token, "class_token", "words stand at all positions", "features");
   rules.require(!n.class_token || n.intake == Intake::matrix, "class_token", "it stands beside patches",
       "\"intake\": \"matrix\"");
@@ -72,9 +74,10 @@ void check_features(Rules& rules) {
   rules.require((n.classes > 0) + (n.outputs > 0) == (numbers ? 1 : 0), "outputs",
       numbers ? "nothing says what the network is asked for" : "a network of tokens predicts tokens",
       numbers ? "classes, or outputs" : "neither classes nor outputs");
-  rules.require(!numbers || (!n.tied_embeddings && !n.embedding_norm && n.token_types == 0 && n.mtp_layers == 0 &&
-                                !n.masked_loss && n.pooled_outputs == 0 && !n.head_bias && n.streams == 1 &&
-                                n.norm_place == NormPlace::before && n.intake == Intake::matrix),
+  rules.require(
+      !numbers || (!n.tied_embeddings && !n.embedding_norm && n.token_types == 0 && n.mtp_layers == 0 &&
+                      !n.masked_loss && n.pooled_outputs == 0 && !n.head_bias && n.streams == 1 &&
+                      (n.norm_place == NormPlace::before || n.modulation.gains) && n.intake == Intake::matrix),
       "features", "what belongs to words stands beside numbers",
       "norms before each sublayer, classes or outputs alone");
 }
@@ -94,12 +97,16 @@ Expected<NetworkSpec> complete_encoder(NetworkSpec encoder, const NetworkSpec& n
       "vocab, tied_embeddings, or features alone");
   rules.require(!encoder.frozen || !encoder.tied_embeddings, "frozen",
       "the encoder reads the network's own table of words, which is trained", "an encoder with words of its own");
+  rules.require(!encoder.no_last_norm || (encoder.joins && encoder.layers > 0), "no_last_norm",
+      "what an encoder gives apart is normed", "an encoder that joins");
   rules.require(!encoder.joins || encoder.hidden == network.hidden, "hidden",
       fmt::format("its positions join a stream of {}, and are {} wide", network.hidden, encoder.hidden),
       fmt::format("{}", network.hidden));
   const Modulation& said = encoder.modulation;
-  rules.require(said.frequencies == 0 || (said.gates && encoder.joins && encoder.layers > 0 && !said.shared &&
-                                             !said.guidance && said.classes == 0),
+  rules.require(
+      said.frequencies == 0 || (said.gates && encoder.joins && encoder.layers > 0 && !said.shared && !said.guidance &&
+                                   said.classes == 0 && !said.common && !said.no_bias && !said.gains &&
+                                   said.width == 0 && said.inner == 0 && said.approximator_layers == 0),
       "modulation", "vectors of a sample gate the layers of an encoder that joins, and do no more",
       "\"gates\": true beside frequencies and pooled");
   rules.require(!encoder.tied_embeddings || (encoder.vocab == network.vocab && encoder.hidden == network.hidden),

@@ -134,8 +134,26 @@ void check_inputs(Rules& rules) {
 void check_modulation(Rules& rules) {
   const NetworkSpec& n = rules.n;
   if (n.modulation.frequencies == 0) return;
-  rules.require(n.norm_place == NormPlace::before && !n.parallel_block && n.streams == 1 && n.linear_bias, "modulation",
-      "modulated layers have norms before each sublayer and biases", "\"linear_bias\": true");
+  const Modulation& m = n.modulation;
+  rules.require(n.norm_place == (m.gains ? NormPlace::both : NormPlace::before) && !n.parallel_block && n.streams == 1,
+      "modulation", "modulated layers have norms before each sublayer, and behind them where gains alone do",
+      m.gains ? "\"norm_place\": \"both\"" : "\"norm_place\": \"before\"");
+  rules.require((m.gains || m.common || m.gates ? 1 : 0) + (m.shared ? 1 : 0) <= 1, "modulation/shared",
+      "tables of layers stand with six vectors of each", "neither gains nor common");
+  const bool approximates = m.approximator_layers > 0;
+  rules.require(approximates == (m.approximator_width > 0), "modulation/approximator_width",
+      fmt::format("{} layers, {} wide", m.approximator_layers, m.approximator_width),
+      "approximator_layers and approximator_width, or neither");
+  rules.require(!approximates || !(m.shared || m.common || m.gains || m.no_bias || m.guidance || m.classes > 0 ||
+                                     m.pooled > 0 || m.width > 0 || m.inner > 0),
+      "modulation/approximator_layers", "what makes all vectors is asked for them and for the time alone",
+      "frequencies, approximator_layers and approximator_width");
+  rules.require(
+      !(m.gains && m.common), "modulation/common", "vectors of gains are each layer's own", "gains or common");
+  rules.require(!m.no_bias || (!n.linear_bias && !m.shared), "modulation/no_bias",
+      "where layers or tables add biases, products of a sample do", "false");
+  rules.require((m.width == 0 && m.inner == 0) || (!m.shared && !m.common), "modulation/width",
+      "vectors that layers share are made of as many numbers as the stream has", "no width");
   rules.require(!n.modulation.gates, "modulation/gates", "gates alone stand in an encoder's layers", "false");
   rules.require(n.features > 0, "modulation", "no network of words is modulated by a sample's vectors", "features");
 }

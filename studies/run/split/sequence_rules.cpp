@@ -38,7 +38,7 @@ Error positions_error(const BrokenSplit& a) {
 }
 
 bool keys_seen(const Split&, const SplitSize& size, const NetworkSpec& network) {
-  return network.dense_positions == 0 || size.sequence <= network.dense_positions;
+  return network.dense_positions == 0 || network.sparse.pooled > 0 || size.sequence <= network.dense_positions;
 }
 Error keys_error(const BrokenSplit& a) {
   return {a.origin(FieldId::sequence),
@@ -66,7 +66,7 @@ Error sequence_error(const BrokenSplit& a) {
 /// (transformer_engine/pytorch/attention/dot_product_attention/context_parallel.py, cp_comm_type "p2p").
 bool window_goes_round(const Split& split, const SplitSize& size, const NetworkSpec& network) {
   if (split.cp == 1 || split.context != ContextKind::ring) return true;
-  return !has_windows(network, size.sequence) && network.sparse.top_k == 0 && network.compressed.q_rank == 0;
+  return !has_windows(network, size.sequence) && !picks_keys(network, size.sequence) && network.compressed.q_rank == 0;
 }
 Error window_error(const BrokenSplit& a) {
   if (a.network.compressed.q_rank > 0)

@@ -47,7 +47,20 @@ TEST(Encoder, LayersOfNumbersDoWhatTheFormulasCount) {
               sizes + R"("guidance_embeds": true})",
           R"({"_class_name": "PixArtTransformer2DModel", "num_layers": 2, "caption_channels": 12, "cross_attention_dim": 16,
                "norm_type": "ada_norm_single", "sample_size": 64, )" +
-              sizes + R"("attention_bias": true})"}) {
+              sizes + R"("attention_bias": true})",
+          R"({"_class_name": "Flux2Transformer2DModel", "num_layers": 2, "num_single_layers": 3, "joint_attention_dim": 12,
+               "mlp_ratio": 3.0, "timestep_guidance_channels": 6, )" +
+              sizes + R"("guidance_embeds": true})",
+          R"({"_class_name": "ChromaTransformer2DModel", "num_layers": 2, "num_single_layers": 3, "joint_attention_dim": 12,
+               "approximator_hidden_dim": 20, "approximator_layers": 2, )" +
+              sizes + R"("approximator_num_channels": 8})",
+          std::string(
+              R"({"_class_name": "Lumina2Transformer2DModel", "num_layers": 3, "num_refiner_layers": 2, "hidden_size": 32,
+               "num_attention_heads": 4, "num_kv_heads": 2, "multiple_of": 16, "in_channels": 4, "patch_size": 2,
+               "cap_feat_dim": 12, "sample_size": 32})"),
+          std::string(
+              R"({"_class_name": "ZImageTransformer2DModel", "n_layers": 3, "n_refiner_layers": 1, "dim": 24, "n_heads": 2,
+               "n_kv_heads": 2, "all_patch_size": [2], "all_f_patch_size": [1], "in_channels": 4, "cap_feat_dim": 12})")}) {
     const auto config = read_hf_config(file, "config.json");
     ASSERT_TRUE(config) << to_text(config.error());
     EXPECT_TRUE(config->missing.empty()) << file;
@@ -56,6 +69,40 @@ TEST(Encoder, LayersOfNumbersDoWhatTheFormulasCount) {
     n.encoders.front().sequence = 24;
     EXPECT_NEAR(operator_flops(n) * 3 / model_flops(n, 64, 64, true), 1, 1e-9) << file;
   }
+}
+
+/// Lumina 2: a layer 32 wide of 4 heads, 2 of them of keys, with an MLP of 128, is 3072 + 12288 multiply-adds a
+/// position. Of 40 patches and 24 positions of the text one such layer is for the patches, one for the text, one for
+/// both, whose cores see as many keys as they have positions. Four vectors of a layer that sees patches and one of the
+/// last norm come of 32 numbers, these of 256 waves.
+TEST(Encoder, LayersRefineEitherKindOfPositionsAlone) {
+  const auto config = read_hf_config(R"({"_class_name": "Lumina2Transformer2DModel", "num_layers": 1,
+      "num_refiner_layers": 1, "hidden_size": 32, "num_attention_heads": 4, "num_kv_heads": 2, "multiple_of": 128,
+      "in_channels": 4, "patch_size": 2, "cap_feat_dim": 12, "sample_size": 32})",
+      "config.json");
+  ASSERT_TRUE(config) << to_text(config.error());
+  NetworkSpec n = config->network;
+  n.encoders.front().sequence = 24;
+  const double layer = 2 * 32 * 32 + 2 * 32 * 16 + 3 * 32 * 128, core = 2 * 32;
+  const double multiplies = 40 * (layer + 40 * core) + 24 * (layer + 24 * core) + 64 * (layer + 64 * core) +
+                            40 * (16 * 32 + 32 * 16) + 24 * 12 * 32 + (256 + 32) * 32 + (2 * 4 + 1) * 32 * 32;
+  EXPECT_DOUBLE_EQ(model_flops(n, 40, 40, true), 3 * 2 * multiplies);
+}
+
+/// Chroma: 2 x 6 vectors of each joint layer, 3 of each other and 2 of the last norm are rows of 8 numbers, which go
+/// through a matrix to 20, twice two matrices of 20 x 20, and a matrix to 16.
+TEST(Encoder, VectorsMayComeOfANetworkOfTheirOwn) {
+  const auto config = read_hf_config(R"({"_class_name": "ChromaTransformer2DModel", "num_layers": 2,
+      "num_single_layers": 3, "joint_attention_dim": 12, "approximator_hidden_dim": 20, "approximator_layers": 2,
+      "approximator_num_channels": 8, "attention_head_dim": 8, "num_attention_heads": 2, "in_channels": 4})",
+      "config.json");
+  ASSERT_TRUE(config) << to_text(config.error());
+  NetworkSpec n = config->network, more = n;
+  n.encoders.front().sequence = more.encoders.front().sequence = 24;
+  EXPECT_EQ(modulation_vectors(n), 2 * 12 + 3 * 3 + 2);
+  more.modulation.approximator_layers = 3;
+  EXPECT_DOUBLE_EQ(model_flops(more, 64, 64, true) - model_flops(n, 64, 64, true), 6.0 * 35 * 2 * 20 * 20);
+  EXPECT_EQ(parameter_count(more) - parameter_count(n), 2 * (20 * 20 + 20) + 20);
 }
 
 /// What the last layer of SD3 leaves out: of 24 text positions 16 wide outputs of attention and an MLP of 64.
@@ -215,7 +262,13 @@ TEST(Encoder, AFileOfOnesOwnSaysWhatIsWrong) {
   says(with + R"(, "features": 8, "joins": true}, "pattern": "*-")", "no layer has weights for them");
   says(R"(, "features": 8)", "words or numbers");
   says(R"(, "outputs": 8)", "a network of tokens predicts tokens");
-  says(R"(, "modulation": {"frequencies": 8})", "modulated layers have");
+  says(R"(, "norm_place": "both", "modulation": {"frequencies": 8})", "modulated layers have norms before");
+  says(R"(, "modulation": {"frequencies": 8, "gains": true})", "behind them where gains alone do");
+  says(R"(, "modulation": {"frequencies": 8, "common": true, "shared": true})", "tables of layers stand with six");
+  says(R"(, "linear_bias": true, "modulation": {"frequencies": 8, "no_bias": true})", "products of a sample do");
+  says(R"(, "modulation": {"frequencies": 8, "common": true, "width": 4})", "as many numbers as the stream has");
+  says(R"(, "modulation": {"frequencies": 8, "approximator_layers": 2})", "2 layers, 0 wide");
+  says(R"(, "shapes": [{"name": "a", "alone": true}], "pattern": "*-:a")", "no encoder gives");
   says(R"(, "linear_bias": true, "modulation": {"frequencies": 8, "gates": true})", "gates alone stand in an encoder");
   says(with + R"(, "vocab": 50, "modulation": {"frequencies": 8}}, "pattern": "*x-")", "an encoder that joins");
   says(

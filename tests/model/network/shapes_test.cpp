@@ -328,5 +328,37 @@ TEST(BlockPicks, AreCountedByHand) {
       wrong(R"({"top_k": 8, "heads": 2, "head_dim": 4, "block": 3})").find("no whole blocks of 3"), std::string::npos);
 }
 
+/// MiniCPM 4.1: of 4096 positions a query at m sees min(m, 512) keys, in 8 blocks of 64: 512 - 512 x 511 / 8192 in the
+/// mean. Its 8 heads of 128 score means of keys, of which there are 4096 / 16, behind a pass over a fourth of them,
+/// half of all in the mean; both go forward alone. Up to 1024 positions all keys are seen.
+TEST(LayerShapes, QueriesScoreMeansOfKeysAndSeeTheBestBlocks) {
+  const std::string file = R"({"id": "picked", "layers": 2, "hidden": 1024, "ffn_hidden": 64, "heads": 8, "kv_heads": 2,
+    "vocab": 100, "sequence": 4096, "norm": "rmsnorm", "activation": "gelu", "positions": "rope",
+    "tied_embeddings": true)";
+  const auto all = read_network(file + "}", "n.json");
+  const auto some = read_network(file + R"(, "dense_positions": 1024, "sparse_attention":
+      {"top_k": 512, "heads": 2, "head_dim": 128, "block": 64, "pooled": 16}})",
+      "n.json");
+  ASSERT_TRUE(all && some) << to_text(some.error());
+  EXPECT_EQ(parameter_count(*some), parameter_count(*all)) << "means have no weights";
+  EXPECT_EQ(model_flops(*some, 1024, 1024, true), model_flops(*all, 1024, 1024, true));
+  const double layers = 2, width = 8 * 128, keys = 512 - 512.0 * 511 / 8192, means = 4096.0 / 16 * 1.25 / 2;
+  const double fewer = 3 * 2 * layers * 2 * width * (2048 - keys), scored = 2 * layers * width * means;
+  EXPECT_NEAR(model_flops(*all, 1, 4096, true) - model_flops(*some, 1, 4096, true), fewer - scored, 1);
+  double operators = 0;
+  for (const NetworkSpec* spec : {&*all, &*some}) {
+    const Network net = build_network(*spec, {1, 4096, 2, 2}, AttentionForm::fused);
+    double total = 0;
+    for (const Block& block : net.blocks)
+      for (const Operator& op : block.operators)
+        total += static_cast<double>(block.repeat) * forward_flops(op, net.dims, true);
+    operators = total - operators;
+  }
+  EXPECT_NEAR(-operators / 4096 / (fewer / 3 - scored), 1, 1e-3);
+  const auto again = read_network(write_network(*some), "again.json");
+  ASSERT_TRUE(again) << to_text(again.error());
+  EXPECT_EQ(write_network(*again), write_network(*some));
+}
+
 }  // namespace
 }  // namespace stepcast

@@ -31,26 +31,9 @@ void gptj(HfReader& r) {
   r.activation("activation_function", "gelu_new", false);
   r.dropout({"resid_pdrop", "embd_pdrop", "attn_pdrop"}, 0);
   n.tied_embeddings = r.tied_or(false);
-  count_beside(
-      r, n.layers * (n.ffn_hidden + n.hidden), "biases on the MLP alone", "attention beside an MLP with biases");
-}
-
-/// GPT-2's layers with biases on outputs and the MLP alone, every second one in a window.
-void gpt_neo(HfReader& r) {
-  NetworkSpec& n = r.spec;
-  n.layers = r.either("num_layers", "num_hidden_layers");
-  n.hidden = r.size("hidden_size");
-  n.heads = n.kv_heads = r.either("num_heads", "num_attention_heads");
-  n.ffn_hidden = r.config.has("intermediate_size") ? r.size("intermediate_size") : 4 * n.hidden;
-  n.vocab = r.size("vocab_size");
-  n.sequence = n.max_positions = r.size("max_position_embeddings");
-  n.norm = Norm::layernorm;
-  n.positions = Positions::learned;
-  n.out_bias = true;
-  n.tied_embeddings = r.tied_or(true);
-  r.activation("activation_function", "gelu_new", false);
-  r.dropout({"attention_dropout", "embed_dropout", "resid_dropout"}, 0);
-  count_beside(r, n.layers * (n.ffn_hidden + n.hidden), "biases on the MLP alone", "attention, MLP with biases");
+  count_beside(r, n.layers * (n.ffn_hidden + n.hidden),
+      "biases of an MLP beside attention that has none (GPT-J; gpt-j-6b of the catalogue is without them)",
+      "attention beside an MLP with biases");
 }
 
 namespace {
@@ -140,6 +123,7 @@ void xlstm(HfReader& r) {
     return static_cast<Count>(r.number_or(key, absent) * static_cast<double>(h));
   };
   const Count keys = share("qk_dim_factor", 0.5), values = share("v_dim_factor", 1);
+  n.head_dim = heads > 0 ? values / heads : 0;
   const Count step = std::max<Count>(1, r.size_or("ffn_round_up_to_multiple_of", 64));
   n.ffn_hidden = (share("ffn_proj_factor", 2.667) + step - 1) / step * step;
   const Count mixing = 2 * h * keys + 2 * h * values + 2 * linear(h, heads) + values + values * h;

@@ -208,7 +208,6 @@ void llama_vision(HfReader& r);
 /// Weights of the spec and `extra`; the file is counted, for it has layers of a kind that is missing here.
 void count_beside(HfReader& r, std::int64_t extra, const char* missing, const char* layers);
 void gptj(HfReader& r);
-void gpt_neo(HfReader& r);
 void olmo(HfReader& r);
 void phi3_small(HfReader& r);
 void rwkv(HfReader& r);
@@ -271,14 +270,22 @@ void ltx_video(HfReader& r);
 void diffusion_sizes(HfReader& r);
 void vit(HfReader& r);
 void wan(HfReader& r);
+void wan_own(HfReader& r);
 void flux(HfReader& r);
+void flux2(HfReader& r);
+void chroma(HfReader& r);
 void qwen_image(HfReader& r);
+
+// single_stream.cpp
+void lumina2(HfReader& r);
+void z_image(HfReader& r);
 
 // layernorm.cpp
 /// n_layer, n_embd, n_head, n_inner (absent: four times n_embd), vocab_size and n_positions; LayerNorm.
 void gpt2_sizes(HfReader& r);
 void gpt2(HfReader& r);
 void jais(HfReader& r);
+void gpt_neo(HfReader& r);
 void gpt_neox(HfReader& r);
 void bloom(HfReader& r);
 void nemotron(HfReader& r);

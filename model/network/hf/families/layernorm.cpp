@@ -40,6 +40,40 @@ void jais(HfReader& r) {
   r.dropout({"resid_pdrop", "embd_pdrop", "attn_pdrop"}, 0.1);
 }
 
+/// GPT-2's layers with biases on outputs and the MLP alone, some of them in a window (modeling_gpt_neo.py).
+void gpt_neo(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  n.layers = r.either("num_layers", "num_hidden_layers");
+  n.hidden = r.size("hidden_size");
+  n.heads = n.kv_heads = r.either("num_heads", "num_attention_heads");
+  n.ffn_hidden = r.config.has("intermediate_size") ? r.size("intermediate_size") : 4 * n.hidden;
+  n.vocab = r.size("vocab_size");
+  n.sequence = n.max_positions = r.size("max_position_embeddings");
+  n.norm = Norm::layernorm;
+  n.positions = Positions::learned;
+  n.out_bias = n.mlp_bias = true;
+  n.tied_embeddings = r.tied_or(true);
+  r.activation("activation_function", "gelu_new", false);
+  r.dropout({"attention_dropout", "embed_dropout", "resid_dropout"}, 0);
+  std::vector<std::string> kinds;
+  r.config.optional("attention_layers", kinds);
+  std::string pattern = "fw";  // attention_types of the class, which files that list layers repeat
+  if (!kinds.empty()) {
+    pattern.clear();
+    for (const std::string& kind : kinds) {
+      r.config.require(kind == "global" || kind == "local", "attention_layers",
+          fmt::format("layers of the kind '{:.40}' are none of its own", kind), "global, local");
+      pattern += kind == "local" ? 'w' : 'f';
+    }
+    r.config.require(static_cast<std::int64_t>(kinds.size()) == n.layers, "attention_layers",
+        fmt::format("{} kinds for {} layers", kinds.size(), n.layers), "one for each layer");
+  } else {
+    r.config.require(!r.config.has("attention_types"), "attention_layers",
+        "attention_types alone do not list the layers", "attention_layers, which transformers writes beside it");
+  }
+  r.window(r.size_or("window_size", 256, 1), std::move(pattern));
+}
+
 void gpt_neox(HfReader& r) {
   shared_sizes(r, 0, 0, false);
   NetworkSpec& n = r.spec;

@@ -43,23 +43,42 @@ void internlm3(HfReader& r) {
       "biases on all projections but queries, keys and values are none of our forms", "true, or bias false");
 }
 
+namespace {
+
+/// Queries of longer sequences see the best blocks of keys, by scores of means of keys, and those just before them
+/// (InfLLM v2: MiniCPMInfLLMv2Attention of openbmb's modeling_minicpm.py, whose topk counts the near ones on top).
+void picked_blocks(HfReader& r, JsonObject& sparse) {
+  NetworkSpec& n = r.spec;
+  const auto number = [&](const char* key, std::int64_t absent, std::int64_t least = 1) {
+    sparse.optional(key, absent, IntegerRange{least, std::int64_t{1} << 30});
+    return absent;
+  };
+  const std::int64_t wide = number("kernel_size", 32), block = number("block_size", 64);
+  n.sparse.pooled = number("kernel_stride", 16);
+  sparse.require(wide == 2 * n.sparse.pooled, "kernel_size",
+      fmt::format("means of {} keys, {} apart", wide, n.sparse.pooled), fmt::format("{}", 2 * n.sparse.pooled));
+  number("init_blocks", 1, 0);  // among the picked ones
+  const std::int64_t near = number("window_size", 2048, 0) / block;
+  n.sparse.block = block;
+  n.sparse.top_k = (number("topk", 64) + near) * block;
+  n.sparse.heads = n.kv_heads > 0 ? n.kv_heads : n.heads;
+  n.sparse.head_dim = n.head_dim > 0 ? n.head_dim : n.heads > 0 ? n.hidden / n.heads : 0;
+  static_cast<void>(sparse.has("use_nope"));  // how positions of the scores turn
+  constexpr std::int64_t usual_length = 8192;
+  // dense where kv_seq_len < dense_len; -1: nowhere
+  n.dense_positions = std::max<std::int64_t>(0, number("dense_len", usual_length, -1) - 1);
+  r.note(n.dense_positions > 0 ? fmt::format("beyond {} positions queries see {} picked keys (sparse_config)",
+                                     n.dense_positions, n.sparse.top_k)
+                               : fmt::format("queries see {} picked keys (sparse_config)", n.sparse.top_k));
+}
+
+}  // namespace
+
 /// Llama's layers with factors on what passes; tied tables. MiniCPM-MoE has experts in all of them
 /// (vllm/model_executor/models/minicpm.py).
 void minicpm(HfReader& r) {
   llama_like(r, true);
-  if (auto sparse = r.config.optional_object("sparse_config")) {
-    for (const char* key :
-        {"kernel_size", "kernel_stride", "init_blocks", "block_size", "window_size", "topk", "use_nope"})
-      static_cast<void>(sparse->has(key));
-    constexpr std::int64_t usual_length = 8192;  // configuration_minicpm.py of openbmb's files
-    r.spec.dense_positions = usual_length;
-    sparse->optional("dense_len", r.spec.dense_positions, IntegerRange{2, std::int64_t{1} << 30});
-    --r.spec.dense_positions;  // MiniCPMInfLLMv2Attention.forward: dense where kv_seq_len < dense_len
-    r.note(
-        fmt::format("beyond {} positions queries see picked blocks of keys (sparse_config): longer sequences are not "
-                    "forecast",
-            r.spec.dense_positions));
-  }
+  if (auto sparse = r.config.optional_object("sparse_config")) picked_blocks(r, *sparse);
   Experts& e = r.spec.experts;
   e.count = r.config.has("num_experts") ? r.size_or("num_experts", 0) : 0;
   if (e.count == 0) return;

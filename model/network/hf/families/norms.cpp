@@ -150,6 +150,12 @@ void exaone4(HfReader& r) {
   r.spec.qk_norm = true;
   r.spec.norm_place = NormPlace::behind;
   window_but_every(r, window_or(r, 4096), 4);
+  std::int64_t modules = 0;
+  for (const char* key : {"_num_mtp_layers", "num_nextn_predict_layers"})
+    r.config.optional(key, modules, IntegerRange{0, 100});
+  for (const char* key : {"mtp_share_layers", "mtp_loss_scaling_factor"}) static_cast<void>(r.config.has(key));
+  if (modules > 0)
+    r.note(fmt::format("{} modules for multi-token prediction are not described: the main network alone", modules));
 }
 
 /// A plain MLP of xIELU, which learns two numbers per layer (arXiv 2411.13010); normed heads.

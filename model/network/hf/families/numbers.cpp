@@ -42,25 +42,12 @@ void vit(HfReader& r) {
   r.dropout({"hidden_dropout_prob", "attention_probs_dropout_prob"}, 0);
 }
 
-/// Attention over the video, then over the text; six vectors per block, whose products all blocks share (Wan 2.1). How
-/// long its texts are and how many patches a sample has, the file does not say.
-void wan(HfReader& r) {
+namespace {
+
+/// Attention over the video, then over the text; six vectors per block, whose products all blocks share.
+void wan_layers(HfReader& r, std::int64_t text_width) {
   NetworkSpec& n = r.spec;
-  diffusion_sizes(r);
   n.ffn_hidden = r.size("ffn_dim");
-  std::vector<std::int64_t> sides;
-  r.config.read("patch_size", sides, IntegerRange{1, 1000});
-  std::int64_t patch = 1;
-  for (const std::int64_t side : sides) patch *= side;
-  const std::string norms = r.text_or("qk_norm", "rms_norm_across_heads");
-  r.config.require(norms == "rms_norm_across_heads", "qk_norm", fmt::format("'{:.40}' is none of its norms", norms),
-      "rms_norm_across_heads");
-  r.config.require(
-      r.flag_or("cross_attn_norm", true), "cross_attn_norm", "its blocks are not known without it", "true");
-  for (const char* key : {"image_dim", "added_kv_proj_dim"})
-    r.config.require(!r.config.has(key), key, "attention over an image beside the text is not forecast", "null");
-  n.features = r.size("in_channels") * patch;
-  n.outputs = (r.config.has("out_channels") ? r.size("out_channels") : r.size("in_channels")) * patch;
   n.modulation.frequencies = r.size_or("freq_dim", 256);
   n.modulation.shared = true;
   n.norm = Norm::layernorm;
@@ -71,10 +58,65 @@ void wan(HfReader& r) {
   n.pattern = {*layer_of_word("*x-")};
   NetworkSpec& text = n.encoders.emplace_back();
   text.hidden = n.hidden;
-  text.features = r.size("text_dim");
+  text.features = text_width;
   text.intake = Intake::mlp;
   text.causal = false;
   text.positions = Positions::none;
+}
+
+std::int64_t patch_of(HfReader& r) {
+  std::vector<std::int64_t> sides;
+  r.config.read("patch_size", sides, IntegerRange{1, 1000});
+  std::int64_t patch = 1;
+  for (const std::int64_t side : sides) patch *= side;
+  return patch;
+}
+
+}  // namespace
+
+/// Wan 2.1. How long its texts are and how many patches a sample has, the file does not say.
+void wan(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  diffusion_sizes(r);
+  const std::int64_t patch = patch_of(r);
+  const std::string norms = r.text_or("qk_norm", "rms_norm_across_heads");
+  r.config.require(norms == "rms_norm_across_heads", "qk_norm", fmt::format("'{:.40}' is none of its norms", norms),
+      "rms_norm_across_heads");
+  r.config.require(
+      r.flag_or("cross_attn_norm", true), "cross_attn_norm", "its blocks are not known without it", "true");
+  for (const char* key : {"image_dim", "added_kv_proj_dim"})
+    r.config.require(!r.config.has(key), key, "attention over an image beside the text is not forecast", "null");
+  n.features = r.size("in_channels") * patch;
+  n.outputs = (r.config.has("out_channels") ? r.size("out_channels") : r.size("in_channels")) * patch;
+  wan_layers(r, r.size("text_dim"));
+}
+
+/// The same layers as the files of the release itself tell them (wan/modules/model.py of Wan-Video/Wan2.1 and Wan2.2):
+/// by kinds of samples, of which some look at an image beside the text.
+void wan_own(HfReader& r) {
+  NetworkSpec& n = r.spec;
+  n.hidden = r.size("dim");
+  n.heads = n.kv_heads = r.size("num_heads");
+  n.layers = r.size("num_layers");
+  r.config.require(n.heads < 1 || n.hidden % n.heads == 0, "num_heads",
+      fmt::format("{} heads do not divide {}", n.heads, n.hidden), "a divisor of dim");
+  n.head_dim = n.heads > 0 ? n.hidden / n.heads : 0;
+  const std::string kind = r.text_or("model_type", "t2v");
+  const bool newer = kind == "ti2v" || kind == "i2v2_2" || kind == "ti2v2_2" || kind == "t2v2_2";
+  r.config.require(kind == "t2v" || newer, "model_type",
+      fmt::format("samples of the kind '{:.40}' look at more than the text: attention over an image, or layers of "
+                  "controls, is not forecast",
+          kind),
+      "t2v, t2v2_2, i2v2_2 or ti2v2_2");
+  for (const char* key : {"qk_norm", "cross_attn_norm"})
+    r.config.require(!r.config.has(key) || r.flag_or(key, true), key, "its blocks are not known without it", "true");
+  constexpr std::int64_t usual_patch = 1 * 2 * 2, usual_text = 4096;
+  const std::int64_t patch = r.config.has("patch_size") ? patch_of(r) : usual_patch;
+  n.features = r.size_or("in_dim", 16) * patch;
+  n.outputs = r.size_or("out_dim", 16) * patch;
+  wan_layers(r, r.config.has("text_dim") ? r.size("text_dim") : usual_text);
+  n.encoders.front().sequence = r.size_or("text_len", 512);
+  if (newer) r.note("each position may stand at a time of its own: the products of its vectors are not forecast");
 }
 
 namespace {
@@ -123,6 +165,29 @@ void flux(HfReader& r) {
   n.outputs = latent_outputs(r, r.size_or("patch_size", 1));
   n.modulation.pooled = r.size("pooled_projection_dim");
   n.modulation.guidance = r.flag_or("guidance_embeds", false);
+}
+
+/// Flux's layers without biases, with gated MLPs, and with vectors that layers of a kind have alike.
+void flux2(HfReader& r) {
+  two_streams(r, r.size("num_single_layers"));
+  NetworkSpec& n = r.spec;
+  n.linear_bias = n.encoders.front().linear_bias = false;
+  n.activation = Activation::swiglu;
+  n.ffn_hidden = static_cast<std::int64_t>(r.number_or("mlp_ratio", 3) * static_cast<double>(n.hidden));
+  n.outputs = latent_outputs(r, r.size_or("patch_size", 1));
+  n.modulation.frequencies = r.size_or("timestep_guidance_channels", 256);
+  n.modulation.guidance = r.flag_or("guidance_embeds", true);
+  n.modulation.common = n.modulation.no_bias = true;
+}
+
+/// Flux's layers, whose vectors a network of its own makes.
+void chroma(HfReader& r) {
+  two_streams(r, r.size("num_single_layers"));
+  NetworkSpec& n = r.spec;
+  n.outputs = latent_outputs(r, r.size_or("patch_size", 1));
+  n.modulation.frequencies = r.size_or("approximator_num_channels", 64);
+  n.modulation.approximator_width = r.size_or("approximator_hidden_dim", 5120);
+  n.modulation.approximator_layers = r.size_or("approximator_layers", 5);
 }
 
 namespace {
@@ -219,7 +284,8 @@ void pixart(HfReader& r) {
   NetworkSpec& n = r.spec;
   // the class that came first has other networks, too
   r.config.require(r.architecture != "Transformer2DModel" || r.config.has("norm_type"), "norm_type",
-      "its layers are told by the kind of their norms", "ada_norm_single, of PixArt");
+      "its layers are told by the kind of their norms", "ada_norm_single, of PixArt, or ada_norm_zero, of DiT");
+  if (r.architecture == "Transformer2DModel" && r.text_or("norm_type", "") == "ada_norm_zero") return dit(r);
   diffusion_sizes(r);
   n.ffn_hidden = 4 * n.hidden;
   const std::int64_t patch = r.size_or("patch_size", 2), area = patch * patch;

@@ -132,11 +132,21 @@ void decilm(HfReader& r) {
   attention_biases(r, false);
   r.dropout({"attention_dropout"}, 0);
   const std::vector<JsonObject> objects = r.config.optional_objects("block_configs");
-  r.config.require(static_cast<std::int64_t>(objects.size()) == n.layers, "block_configs",
-      fmt::format("{} blocks for {} layers", objects.size(), n.layers), "one for each layer");
+  std::vector<std::int64_t> key_heads;  // of DeciLM 7B, whose layers differ in these alone
+  r.config.optional("num_key_value_heads_per_layer", key_heads, IntegerRange{1, 100'000});
+  const bool listed = !key_heads.empty() && objects.empty();
+  const std::size_t told = listed ? key_heads.size() : objects.size();
+  r.config.require(static_cast<std::int64_t>(told) == n.layers,
+      listed ? "num_key_value_heads_per_layer" : "block_configs",
+      fmt::format("{} blocks for {} layers", told, n.layers),
+      "one for each layer, or num_key_value_heads_per_layer beside no blocks");
   if (r.config.failed()) return;
   std::vector<SearchedBlock> blocks;
   for (const JsonObject& object : objects) blocks.push_back(searched_block(object, n));
+  if (listed) {
+    const std::int64_t width = r.size("intermediate_size");
+    for (const std::int64_t heads : key_heads) blocks.push_back({{Feed::mlp, false, false, true}, heads, width});
+  }
   n.kv_heads = usual(blocks, &SearchedBlock::kv_heads);
   n.ffn_hidden = usual(blocks, &SearchedBlock::ffn_hidden);
   n.pattern.clear();

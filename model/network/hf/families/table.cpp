@@ -216,7 +216,12 @@ std::span<const HfFamily> hf_family_table() {
       {"roformer", {"RoFormerForMaskedLM"}, roformer},
       {"megatron-bert", {"MegatronBertForMaskedLM"}, megatron_bert},
       {"flux", {"FluxTransformer2DModel"}, flux},
+      {"flux2", {"Flux2Transformer2DModel"}, flux2},
+      {"chroma", {"ChromaTransformer2DModel"}, chroma},
+      {"lumina2", {"Lumina2Transformer2DModel"}, lumina2},
+      {"z-image", {"ZImageTransformer2DModel"}, z_image},
       {"wan", {"WanTransformer3DModel"}, wan},
+      {"wan-own", {"WanModel"}, wan_own},
   };
   return rows;
 }

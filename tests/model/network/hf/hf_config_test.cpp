@@ -307,7 +307,7 @@ TEST(ReadHfConfig, NamesTheLayersOfClassesThatItCannotBuild) {
   const auto named = [](const char* name) { return config_error(config_with(llama_config, "LlamaForCausalLM", name)); };
   EXPECT_THAT(named("RWKV7ForCausalLM"), testing::HasSubstr("not built here: time mixing"));
   EXPECT_THAT(named("ResNetForImageClassification"), testing::HasSubstr("not built here: convolutions"));
-  EXPECT_THAT(named("Flux2Transformer2DModel"), testing::HasSubstr("not built here: vectors that all layers share"));
+  EXPECT_THAT(named("AuraFlowTransformer2DModel"), testing::HasSubstr("not built here: two streams with gated MLPs"));
 }
 
 TEST(ReadHfConfig, AnotherFamilyIsRefusedWhereTheFileHasLayersThatItDoesNotKnow) {
