@@ -93,13 +93,18 @@ bool is_switched_off(std::string_view value) {
   return plain == "false" || plain == "0" || plain == "no" || plain == "off";
 }
 
-bool may_change_step(std::string_view name, std::string_view value) {
+bool is_usual_value(std::string_view name, std::string_view value) {
   const std::string plain = lower_case(value);
+  const std::string_view part = last_part(name);
+  return std::any_of(std::begin(usual_values), std::end(usual_values),
+      [&](const auto& row) { return (row.first == name || row.first == part) && row.second == plain; });
+}
+
+bool may_change_step(std::string_view name, std::string_view value) {
   const std::string_view part = last_part(name);
   for (const std::string_view word : without_effect)
     if (name.starts_with(word) || part.starts_with(word)) return false;
-  for (const auto& [usual, setting] : usual_values)
-    if ((usual == name || usual == part) && setting == plain) return false;
+  if (is_usual_value(name, value)) return false;
   const bool named = std::any_of(std::begin(effect_words), std::end(effect_words),
       [&](std::string_view word) { return name.find(word) != name.npos; });
   return named && !is_off(value);

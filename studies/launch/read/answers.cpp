@@ -18,6 +18,21 @@ namespace {
 /// Axes of a split, of which no framework takes a number below 0; of other counts -1 may stand for "not set".
 constexpr Asked axes[] = {Asked::tp, Asked::pp, Asked::cp, Asked::ep, Asked::etp, Asked::ulysses};
 
+bool same_setting(const std::string& one, const std::string& other) {
+  if (lower_case(one) == lower_case(other)) return true;
+  if (is_switched_off(one) || is_switched_off(other)) return is_switched_off(one) && is_switched_off(other);
+  if (says_yes(lower_case(one)) && says_yes(lower_case(other))) return true;
+  const auto a = number_in(one), b = number_in(other);
+  return a && b && *a == *b;
+}
+
+/// Says it what holds anyway: its default or, where none is known, that it is off; or what the stacks have?
+bool is_as_usual(const ArgumentFact& fact, const std::string& usual, const GivenArgument& given) {
+  if (says_none(given.value) || is_usual_value(given.name, given.value)) return true;
+  if (!says_none(usual)) return same_setting(given.value, usual);
+  return is_off(given.value) && !(fact.takes == "flag" && given.value == "1");
+}
+
 std::ptrdiff_t depth_of(const std::string& name) { return std::count(name.begin(), name.end(), '.'); }
 
 }  // namespace
@@ -178,12 +193,11 @@ std::optional<double> LaunchAnswers::number_or_default(Asked asked) {
   return value;
 }
 
-/// By the table's word, and the words of its name.
-bool LaunchAnswers::may_matter(const GivenArgument& given) const {
+bool LaunchAnswers::is_left_out(const GivenArgument& given, bool experts) const {
   const ArgumentFact* fact = table_.find(given.name);
-  if (fact->reach != Reach::uncovered || is_off(given.value)) return false;
-  return lower_case(given.value) != lower_case(table_.default_of(*fact, launch_.release)) &&
-         may_change_step(given.name, given.value);
+  if (fact == nullptr || fact->asks || fact->reach != Reach::uncovered || !launch_.counts(given)) return false;
+  const bool of_experts = given.name.substr(given.name.rfind('.') + 1).starts_with("moe_");
+  return (experts || !of_experts) && !is_as_usual(*fact, table_.default_of(*fact, launch_.release), given);
 }
 
 std::vector<std::string> LaunchAnswers::left_over(bool experts) const {
@@ -198,8 +212,7 @@ std::vector<std::string> LaunchAnswers::left_over(bool experts) const {
       continue;
     }
     if (table_.find(given.name) == nullptr) continue;
-    const bool of_experts = given.name.substr(given.name.rfind('.') + 1).starts_with("moe_");
-    if (may_matter(given) && (experts || !of_experts))
+    if (is_left_out(given, experts))
       named.push_back(fmt::format("{}={:.60}", given.name, given.value));
     else ++others;
   }
