@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "dataflow/place/block_placer.h"
+#include "model/base/contains.h"
 
 namespace stepcast::dataflow {
 

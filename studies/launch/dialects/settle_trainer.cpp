@@ -222,6 +222,14 @@ Expected<void> settle_llama_factory(DialectWords& words) {
         "the network in place of NETWORK, and the plan by flags: --tp, --pp, --zero, --micro-batch, --global-batch");
   if (words.value("finetuning_type", "lora") != "lora") words.drop("lora_rank");
   else words.put_default("lora_rank", "8");
+  // src/llamafactory/model/adapter.py: nothing is cast to 32 bits, and no engine's own switch for a type is on
+  if (words.is_on("pure_bf16")) {
+    if (!runs_as_loaded(words))
+      return tl::unexpected(
+          words.limit(*words.last("pure_bf16"), "which copies DeepSpeed or FSDP keeps under it is not known"));
+    words.put("bf16", "true", "pure_bf16");
+    words.launch.short_weights = true;
+  }
   words.drop("gradient_checkpointing");
   if (!words.has("disable_gradient_checkpointing")) words.put_default("gradient_checkpointing", "true");
   else
@@ -241,12 +249,16 @@ Expected<void> settle_axolotl(DialectWords& words) {
     if (given.name == "bf16" && (given.value == "auto" || given.value == "full")) given.value = "true";
   }
   constexpr std::string_view fused[] = {"liger", "cut_cross_entropy"};
+  bool cut = false;
   for (const GivenArgument& given : words.launch.arguments) {
     const bool kernels = std::ranges::any_of(
         fused, [&](std::string_view word) { return lower_case(given.value).find(word) != std::string::npos; });
+    cut = cut || (given.name.starts_with("plugins") && lower_case(given.value).find(fused[1]) != std::string::npos);
     if (given.name.starts_with("plugins") && !given.value.empty() && given.value != "null" && !kernels)
       return tl::unexpected(words.limit(given, "what this extension does to a step is not known"));
   }
+  // src/axolotl/integrations/cut_cross_entropy/args.py: on wherever its extension is
+  if (cut) words.put_default("cut_cross_entropy", "true");
   words.ask_samples("sequence_len", words.is_on("sample_packing") || words.is_on("pad_to_sequence_len"));
   // src/axolotl/utils/config/__init__.py: bf16 is the type in which weights are loaded, too
   words.launch.short_weights = runs_as_loaded(words) && (words.is_on("bf16") || words.is_on("bfloat16"));

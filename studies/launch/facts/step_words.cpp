@@ -68,7 +68,9 @@ constexpr std::pair<std::string_view, std::string_view> usual_values[] = {
     {"moe_use_legacy_grouped_gemm", "false"}, {"zero_optimization.contiguous_gradients", "true"},
     {"zero_optimization.reduce_scatter", "true"}, {"zero_optimization.allgather_partitions", "true"},
     {"async_tensor_model_parallel_allreduce", "true"}, {"gradient_reduce_div_fusion", "true"},
-    {"use_layer_wise_param_layout", "true"}, {"cp_comm_type", "p2p"}, {"cp_comm_type", "['p2p']"}, {"attention_backend",
+    {"use_layer_wise_param_layout", "true"}, {"attn_impl", "flash"},
+    {"attn_impl", "flash_attn"}, {"attn_implementation", "flash_attention_2"}, {"flash_attention", "true"},
+    {"use_flash_attention_2", "true"}, {"use_flash_attention", "true"}, {"cp_comm_type", "p2p"}, {"cp_comm_type", "['p2p']"}, {"attention_backend",
         "attnbackend.flash"}, {"attention_backend", "attnbackend.fused"},
 };
 // clang-format on

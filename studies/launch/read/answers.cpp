@@ -18,8 +18,15 @@ namespace {
 /// Axes of a split, of which no framework takes a number below 0; of other counts -1 may stand for "not set".
 constexpr Asked axes[] = {Asked::tp, Asked::pp, Asked::cp, Asked::ep, Asked::etp, Asked::ulysses};
 
+/// Lists are written with either kind of quotes, and with blanks or without.
+std::string without_quotes(const std::string& value) {
+  std::string plain = lower_case(value);
+  std::erase_if(plain, [](char c) { return c == '"' || c == '\'' || c == ' '; });
+  return plain;
+}
+
 bool same_setting(const std::string& one, const std::string& other) {
-  if (lower_case(one) == lower_case(other)) return true;
+  if (without_quotes(one) == without_quotes(other)) return true;
   if (is_switched_off(one) || is_switched_off(other)) return is_switched_off(one) && is_switched_off(other);
   if (says_yes(lower_case(one)) && says_yes(lower_case(other))) return true;
   const auto a = number_in(one), b = number_in(other);
@@ -212,8 +219,7 @@ std::vector<std::string> LaunchAnswers::left_over(bool experts) const {
       continue;
     }
     if (table_.find(given.name) == nullptr) continue;
-    if (is_left_out(given, experts))
-      named.push_back(fmt::format("{}={:.60}", given.name, given.value));
+    if (is_left_out(given, experts)) named.push_back(fmt::format("{}={:.60}", given.name, given.value));
     else ++others;
   }
   if (!named.empty()) notes.push_back(fmt::format("not taken into account: {}", fmt::join(named, ", ")));

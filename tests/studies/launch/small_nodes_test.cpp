@@ -1,0 +1,91 @@
+// Nodes that are smaller than those of the machine, whoever tells the number of GPUs; and arguments whose meaning hangs
+// on the release.
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/studies/launch/meant_launch.h"
+#include "tests/studies/launch/strangers.h"
+
+namespace stepcast::launch::strangers_test {
+namespace {
+
+using meant_launches::meaning_of;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string gpt = "pretrain_gpt.py --tensor-model-parallel-size 8 --num-layers 32 --hidden-size 4096 "
+                        "--num-attention-heads 32 --micro-batch-size 1 --global-batch-size 64 --seq-length 4096 "
+                        "--max-position-embeddings 4096 --bf16 --vocab-size 32000\n";
+
+/// torchrun, mpirun, a job's header and a launch with all counts: a node has four.
+TEST_F(StrangersLaunch, SmallNodesAreSaidWhoeverTellsTheGpus) {
+  const std::string launches[] = {"torchrun --nproc_per_node 4 --nnodes $NNODES " + gpt,
+      "mpirun -np $WORLD -npernode 4 python " + gpt,
+      "#!/bin/bash\n#SBATCH --ntasks-per-node=4\n#SBATCH --gpus-per-node=4\nsrun python " + gpt,
+      "torchrun --nproc_per_node 4 --nnodes 8 " + gpt};
+  for (const std::string& launch : launches)
+    for (const char* more :
+        {"--machine dgx-h100 --gpus 32", "--machine dgx-h100 --gpus 64", "--machine dgx-h100 --gpus 32 --tp 4"}) {
+      const Ran ran = predict("--launch", launch, more);
+      EXPECT_EQ(ran.code, 2) << launch << more;
+      EXPECT_THAT(ran.err, HasSubstr("4 GPUs on each node, and DGX H100 has 8")) << launch << more;
+      const Ran lenient = predict("--launch", launch, std::string(more) + " --lenient");
+      EXPECT_EQ(lenient.code, 0) << lenient.err;
+      EXPECT_THAT(lenient.out + lenient.err, HasSubstr("4 GPUs on each node, and DGX H100 has 8")) << launch;
+    }
+  EXPECT_EQ(predict("--launch", launches[0], "--machine perlmutter-a100 --gpus 32").code, 0);
+  EXPECT_EQ(predict("--launch", launches[0], "--machine dgx-h100 --gpus 4 --tp 4").code, 0) << "within one node";
+}
+
+const std::string neox = "\"pipe_parallel_size\": 1, \"model_parallel_size\": 2, \"num_layers\": 24, "
+                         "\"hidden_size\": 2048, \"num_attention_heads\": 16, \"seq_length\": 2048, "
+                         "\"max_position_embeddings\": 2048, \"pos_emb\": \"rotary\", \"no_weight_tying\": true, "
+                         "\"padded_vocab_size\": 50304, \"train_micro_batch_size_per_gpu\": 8, "
+                         "\"zero_optimization\": {\"stage\": 1}, ";
+
+/// megatron/neox_arguments/arguments.py at v1.0, v2.0 and today.
+TEST_F(StrangersLaunch, TheTypeOfFp16HangsOnTheRelease) {
+  const std::string typed = "{" + neox + "\"fp16\": {\"enabled\": true, \"type\": \"bfloat16\"}}";
+  const auto run = [&](const std::string& text, const std::string& more) {
+    const Ran ran = predict("--gpt-neox", text, "--gpus 64 " + more);
+    return ran.out + ran.err;
+  };
+  EXPECT_THAT(run(typed, ""), HasSubstr("--release 2.0 or --release main"));
+  EXPECT_THAT(run(typed, "--release 1.0"), HasSubstr("micro-batch 8; bf16"));
+  EXPECT_THAT(run(typed, "--release 2.0"), HasSubstr("micro-batch 8; bf16"));
+  EXPECT_THAT(run(typed, "--release main"), HasSubstr("micro-batch 8; fp16"));
+  EXPECT_THAT(run("{" + neox + "\"fp16\": {\"enabled\": true}}", ""), HasSubstr("micro-batch 8; fp16"));
+}
+
+/// megatron/model/transformer.py of May 2023 to September 2024: 6.74 B of Llama 2 7B.
+TEST_F(StrangersLaunch, LlamasMlpOfNeox) {
+  const std::string text = "{\"num_layers\": 32, \"hidden_size\": 4096, \"num_attention_heads\": 32, "
+                           "\"seq_length\": 4096, \"max_position_embeddings\": 4096, \"pos_emb\": \"rotary\", "
+                           "\"rotary_pct\": 1, \"no_weight_tying\": true, \"norm\": \"rmsnorm\", "
+                           "\"activation\": \"silu\", \"use_bias_in_attn_linear\": false, "
+                           "\"padded_vocab_size\": 32000, \"train_micro_batch_size_per_gpu\": 1, "
+                           "\"fp16\": {\"enabled\": true}, \"mlp_type\": ";
+  const Ran llama = predict("--gpt-neox", text + "\"llama\"}", "--gpus 64");
+  EXPECT_EQ(llama.code, 0) << llama.err;
+  EXPECT_THAT(llama.out, AllOf(HasSubstr("Llama 2 7B"), HasSubstr("11008 wide")));
+  EXPECT_THAT(predict("--gpt-neox", text + "\"other\"}", "--gpus 64").err, HasSubstr("an MLP that is not known"));
+}
+
+/// llmfoundry/models/layers/ffn.py: 2.6875 times 4096 is 11008.
+TEST_F(StrangersLaunch, RatiosWhoseProductIsWhole) {
+  const auto run = [&](const char* ratio) {
+    return predict("--llm-foundry",
+        std::string("max_seq_len: 2048\nmodel:\n  name: mpt_causal_lm\n  d_model: 4096\n  n_heads: 32\n"
+                    "  n_layers: 32\n  vocab_size: 32000\n  expansion_ratio: ") +
+            ratio + "\nglobal_train_batch_size: 256\ndevice_train_microbatch_size: 4\nprecision: amp_bf16\n",
+        "--gpus 64 --print-scenario");
+  };
+  EXPECT_THAT(run("2.6875").out, HasSubstr("11008"));
+  EXPECT_THAT(run("2.6876").err, HasSubstr("is no whole number"));
+}
+
+}  // namespace
+}  // namespace stepcast::launch::strangers_test
