@@ -9,6 +9,7 @@
 #include "model/base/text.h"
 #include "model/catalog.h"
 #include "model/network/network_rules.h"
+#include "studies/launch/limits/shown_name.h"
 #include "studies/launch/facts/number_in.h"
 #include "studies/launch/facts/argument_words.h"
 #include "studies/launch/read/launch_request.h"
@@ -229,7 +230,7 @@ class GeometryReader {
     const GivenArgument* given = ask_.answering(Asked::model_name);
     if (asked != Asked::layers || from_ != nullptr || given == nullptr) return {};
     return fmt::format(
-        "'{:.80}' is no network of the catalogue, whose config.json in front would do, and ", given->value);
+        "'{}' is no network of the catalogue, whose config.json in front would do, and ", shown_name(given->value));
   }
 
   /// What may have told it.

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "model/base/text.h"
+#include "studies/launch/limits/shown_name.h"
 #include "studies/launch/dialects/dialect_words.h"
 #include "studies/launch/facts/argument_words.h"
 #include "studies/launch/facts/number_in.h"
@@ -85,7 +86,8 @@ std::string LaunchAnswers::how_to_define(const GivenArgument& given) const {
   std::vector<std::string> defines;
   for (const std::string& name : names) defines.push_back(fmt::format("--define {}=VALUE", name));
   const std::string files =
-      launch_.unread.empty() ? "" : fmt::format(", or --files-from FOLDER that has {:.80}", launch_.unread.front());
+      launch_.unread.empty() ? ""
+                             : fmt::format(", or --files-from FOLDER that has {}", shown_name(launch_.unread.front()));
   return fmt::format(
       "{}, or the value{} in the launch{}", fmt::join(defines, " "), names.size() == 1 ? "" : "s", files);
 }
@@ -101,7 +103,8 @@ Error LaunchAnswers::unset_value(const GivenArgument& given) const {
   if (command)
     return {place_of(launch_, given),
         fmt::format("{:.60} hangs on what {:.60} prints, and nothing of a launch is run", given.value, name),
-        "the value in a copy of the launch, or --define of a variable that it is put in"};
+        fmt::format(
+            "the value in a copy of the launch, or -- {} VALUE at the end of the command", spelled_argument(given))};
   if (!can_be_defined(given, first))
     return {place_of(launch_, given), fmt::format("hangs on '{:.60}', and nothing of a launch is run", first),
         "the value in the launch, or a flag"};
