@@ -169,7 +169,7 @@ class GeometryReader {
   /// llmfoundry/models/layers/ffn.py, resolve_ffn_hidden_size: any number whose product with the width is whole.
   void expand() {
     const auto ratio = ask_.number_or_default(Asked::expansion);
-    if (!ratio || *ratio <= 0 || spec_.ffn_hidden > 0) return;
+    if (!ratio || *ratio <= 0 || spec_.ffn_hidden > 0 || spec_.hidden == 0) return;
     const double width = *ratio * static_cast<double>(spec_.hidden);
     if (width != std::floor(width) || width > static_cast<double>(most_of_a_size) || width < 1)
       return ask_.refuse(Asked::expansion,

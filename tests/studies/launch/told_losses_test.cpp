@@ -44,7 +44,11 @@ const std::string swift = "NPROC_PER_NODE=8 swift sft --model Qwen/Qwen2.5-1.5B 
                           "--torch_dtype bfloat16 --packing true --max_length 32768 --deepspeed zero2 "
                           "--per_device_train_batch_size 1 ",
                   trl = "accelerate launch --num_processes 8 trl/scripts/sft.py --model_name_or_path Qwen/Qwen2.5-1.5B "
-                        "--bf16 --packing true --max_length 8192 --gradient_checkpointing true ",
+                        "--bf16 --packing true --max_length 8192 --gradient_checkpointing true "
+                        "--per_device_train_batch_size 1 ",
+                  older = "accelerate launch --num_processes 8 trl/scripts/sft.py --model_name_or_path "
+                          "Qwen/Qwen2.5-1.5B --bf16 --packing true --max_seq_length 8192 "
+                          "--gradient_checkpointing true --per_device_train_batch_size 1 ",
                   factory = "model_name_or_path: Qwen/Qwen2.5-1.5B\nstage: sft\nfinetuning_type: full\n"
                             "cutoff_len: 8192\npacking: true\nper_device_train_batch_size: 1\nbf16: true\n",
                   axolotl = "base_model: Qwen/Qwen2.5-1.5B\nsequence_len: 8192\nsample_packing: true\n"
@@ -58,9 +62,8 @@ TEST(ToldLosses, EachProgramsWordsMeanTheirLoss) {
   } rows[] = {{swift, "run.sh", "whole"}, {swift + "--use_liger_kernel true", "run.sh", "by width"},
       {swift + "--use_liger_kernel false", "run.sh", "whole"}, {trl + "--use_liger_kernel", "run.sh", "by width"},
       {trl + "--loss_type chunked_nll", "run.sh", "tokens 256 again"}, {trl + "--loss_type nll", "run.sh", "whole"},
-      {trl, "run.sh", "tokens 256 again"}, {trl + "--max_seq_length 8192 --num_of_sequences 8", "run.sh", "whole"},
-      {factory, "run.yaml", "whole"}, {factory + "enable_liger_kernel: true\n", "run.yaml", "by width"},
-      {axolotl, "run.yaml", "whole"},
+      {trl, "run.sh", "tokens 256 again"}, {older, "run.sh", "whole"}, {factory, "run.yaml", "whole"},
+      {factory + "enable_liger_kernel: true\n", "run.yaml", "by width"}, {axolotl, "run.yaml", "whole"},
       {axolotl + "plugins:\n  - axolotl.integrations.liger.LigerPlugin\nliger_fused_linear_cross_entropy: true\n",
           "run.yaml", "by width"},
       {axolotl + "plugins:\n  - axolotl.integrations.liger.LigerPlugin\nliger_rms_norm: true\n", "run.yaml", "whole"},
