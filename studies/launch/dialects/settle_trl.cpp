@@ -58,7 +58,9 @@ bool is_trl(DialectWords& words) {
 /// Is it told, by its name or by another that stands for it?
 bool is_told(DialectWords& words, const TrlDefault& row) {
   if (words.has(row.name) || words.launch.told.contains(row.field)) return true;
-  return row.field == FieldId::precision && (words.is_on("fp16") || words.is_on("fp16.enabled"));
+  // accelerate's own holds where the program's arguments say nothing, and is what they have unless told
+  const bool mixed = words.value("mixed_precision").ends_with("16");
+  return row.field == FieldId::precision && (words.is_on("fp16") || words.is_on("fp16.enabled") || mixed);
 }
 
 void put_trl(DialectWords& words, std::string_view name, std::string_view value, std::string_view source) {

@@ -21,8 +21,8 @@ Expected<void> read_loss(const LaunchSubject& subject) {
     if (meant.known == nullptr) continue;
     LaunchedLoss loss{meant.known->form, meant.known->bytes, meant.known->in_place, meant.known->again};
     if (loss.form.pieces == LossPieces::count && pieces) loss.form.size = *pieces;
-    subject.note(fmt::format("loss: {}, of whose pieces the time is that of one product{}", meant.known->name,
-        loss.again ? "; backward makes the logits again" : ""));
+    subject.note(fmt::format("loss: {}; the time of its pieces is that of whole products{}", meant.known->name,
+        loss.again ? ", and backward makes the logits again" : ""));
     subject.out.loss = loss;
     break;
   }

@@ -123,11 +123,12 @@ TEST_F(StrangersLaunch, VocabulariesOfTokenizersAreTheirs) {
   };
   const std::string kind = "--tokenizer-type HuggingFaceTokenizer --tokenizer-model ";
   EXPECT_THAT(run(kind + "EleutherAI/gpt-neox-20b"), HasSubstr("vocabulary 50277 padded to 50304"));
-  EXPECT_THAT(run(kind + "Qwen/Qwen2.5-3B"), HasSubstr("Megatron-LM counts the tokens of its tokenizer"));
+  EXPECT_THAT(run(kind + "Qwen/Qwen2.5-3B"), HasSubstr("of the network Qwen2.5-3B: Megatron-LM counts the tokens"));
   EXPECT_THAT(run(kind + "/x/y --vocab-size 32000"), HasSubstr("vocabulary 32000 as told"));
   const std::string null = "--tokenizer-type NullTokenizer --vocab-size 50304";
   EXPECT_THAT(run(null), HasSubstr("NullTokenizer adds a token, which makes it 50432"));
-  EXPECT_THAT(run(null, "--release core-0.13.0"), Not(HasSubstr("which makes it")));
+  EXPECT_THAT(
+      run(null, "--release \"core 0.13.0\""), HasSubstr("vocabulary 50432: NullTokenizer adds a token to 50304"));
 }
 
 /// What a message proposes is accepted, and names the whole of what it speaks of.
@@ -157,7 +158,7 @@ TEST_F(StrangersLaunch, ProposalsAreAccepted) {
 TEST_F(StrangersLaunch, DefinedInAScriptThatItRuns) {
   write("train.sh", "torchrun --nproc_per_node 8 --nnodes $NHOSTS pretrain_gpt.py " + sizes + "\n");
   EXPECT_EQ(predict("--launch", "bash train.sh\n", "--define NHOSTS=2").code, 0);
-  EXPECT_THAT(predict("--launch", "bash train.sh\n", "--define NHOST=2").err, HasSubstr("does not occur"));
+  EXPECT_THAT(predict("--launch", "bash train.sh\n", "--define HOSTS_OF_IT=2").err, HasSubstr("does not occur"));
 }
 
 }  // namespace
