@@ -16,6 +16,8 @@ constexpr Choice<AttentionForm> attention_names[] = {
     {"fused", AttentionForm::fused}, {"unfused", AttentionForm::unfused}};
 constexpr Choice<Manners> manner_names[] = {{"blocking", Manners::blocking}, {"overlapped", Manners::overlapped}};
 constexpr Choice<Dispatch> dispatch_names[] = {{"rows", Dispatch::rows}, {"tokens", Dispatch::tokens}};
+constexpr Choice<LossPieces> loss_names[] = {{"whole", LossPieces::whole}, {"count", LossPieces::count},
+    {"tokens", LossPieces::tokens}, {"by width", LossPieces::by_width}, {"on chip", LossPieces::on_chip}};
 constexpr Choice<Capture> capture_names[] = {
     {"nothing", Capture::nothing}, {"static parts", Capture::static_parts}, {"step", Capture::step}};
 
@@ -132,6 +134,10 @@ constexpr auto stack_members = [](auto& file, auto& stack) {
   file.optional("gradient_stand_ins", stack.gradient_stand_ins);
   file.rare("pads_vocabulary", stack.pads_vocabulary);
   file.optional("loss_in_place", stack.loss_in_place);
+  file.rare_choice("loss_pieces", stack.loss.pieces, loss_names);
+  file.rare("loss_piece", stack.loss.size, IntegerRange{0, 1 << 30});
+  file.rare("loss_kept", stack.loss.kept);
+  file.rare("loss_product_whole", stack.loss.whole_product);
   file.optional("gates_in_experts", stack.gates_in_experts);
   file.optional("rotary_key_per_head", stack.rotary_key_per_head);
   file.optional("workspace", stack.workspace, Zero::allowed);

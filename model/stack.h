@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/base/error.h"
+#include "model/loss_form.h"
 #include "model/machine/machine.h"
 #include "model/network/network.h"
 #include "model/base/units.h"
@@ -97,6 +98,7 @@ struct Stack {
   bool gradient_stand_ins = false;
   bool pads_vocabulary = false;  ///< rows of tables and the LM head are filled up to a multiple of 128 and more
   bool loss_in_place = false;    ///< the loss writes the gradient of the logits over the logits
+  LossForm loss;                 ///< how much of the logits lies in memory at once
   /// gates scale the experts' activation: combining keeps no rows for their gradient
   bool gates_in_experts = false;
   /// the shared rotary key of latent attention is copied into every head's key

@@ -8,11 +8,24 @@
 #include <fmt/format.h>
 
 #include "dataflow/lower/fuse.h"
+#include "dataflow/lower/logits.h"
 #include "dataflow/place/placement.h"
 #include "model/base/contains.h"
 
 namespace stepcast::dataflow {
 namespace {
+
+/// Where weights in 32 bits lie in shards and are their own master copy (FSDP: 2 bytes beside the 2 of the working
+/// type), what is gathered for longer than a block lies beside the shards that it is made of: FSDP's SHARD_GRAD_OP and
+/// fully_shard's reshard_after_forward=False (torch/distributed/fsdp/_flat_param.py: _local_shard beside
+/// _full_param_padded; _fully_shard/_fsdp_param.py: _sharded_param_data beside _unsharded_param). DeepSpeed's stage 2
+/// and Megatron's distributed optimizer have whole weights alone, of which shards are views.
+double shard_beside(const FuseContext& c, const WeightChain& chain) {
+  constexpr double single = 4;
+  const bool own_master = c.stack.master_bytes > 0 && c.stack.master_bytes < single;
+  const bool in_shards = chain.optimizer_elements < chain.home_elements;
+  return own_master && in_shards ? chain.optimizer_elements * c.network.tensors[chain.tensor].bytes_per_element : 0;
+}
 
 void add_weights(const FuseContext& c, ProgramBlock& out) {
   // fp32 weights are their own master copy.
@@ -38,7 +51,8 @@ void add_weights(const FuseContext& c, ProgramBlock& out) {
       out.wide_parameters += chain.home_elements * share;
     if (tensor.frozen) continue;
     add(" gradient", BufferKind::gradient, chain.accumulator_bytes);
-    add(" optimizer", BufferKind::optimizer, chain.optimizer_elements * (master + c.stack.optimizer_bytes));
+    add(" optimizer", BufferKind::optimizer,
+        chain.optimizer_elements * (master + c.stack.optimizer_bytes) + shard_beside(c, chain));
     out.optimizer_elements += chain.optimizer_elements * share;
   }
 }
@@ -145,6 +159,7 @@ int gradient_dies(const FuseContext& c, const ListPlaces& backward, int copy) {
 
 void add_saved(const FuseContext& c, const ListPlaces& forward, const ListPlaces& backward, ProgramBlock& out) {
   const int end = static_cast<int>(out.backward.size()) - 1;
+  const LogitsInMemory logits(c);
   for (const SavedCopy& saved : c.placed.saved) {
     if (saved.copy >= 0 && c.stack.gates_in_experts && c.facts.tensors[c.placed.copies[saved.copy].tensor].combined)
       continue;
@@ -156,6 +171,7 @@ void add_saved(const FuseContext& c, const ListPlaces& forward, const ListPlaces
     buffer.kind = BufferKind::saved;
     buffer.count = Count::per_micro_batch;
     buffer.bytes = Bytes(saved.bytes);
+    if (saved.copy >= 0) buffer.bytes = buffer.bytes * logits.kept(c.placed.copies[saved.copy].tensor);
     if (saved.copy >= 0 && c.narrow_bytes > 0 && c.facts.tensors[c.placed.copies[saved.copy].tensor].kept_narrow)
       buffer.bytes =
           buffer.bytes * (c.narrow_bytes / c.network.tensors[c.placed.copies[saved.copy].tensor].bytes_per_element);
@@ -220,6 +236,7 @@ bool is_summed(const FuseContext& c, int copy) {
 void add_transient(const FuseContext& c, const ListPlaces& places, Count count, ProgramBlock& out) {
   const bool forward = count == Count::transient_forward;
   const int end = static_cast<int>((forward ? out.forward : out.backward).size()) - 1;
+  const LogitsInMemory logits(c);
   std::vector<char> saved(c.placed.copies.size(), 0);
   for (const SavedCopy& one : c.placed.saved)
     if (one.copy >= 0) saved[one.copy] = 1;
@@ -242,10 +259,10 @@ void add_transient(const FuseContext& c, const ListPlaces& places, Count count, 
     buffer.label = c.label([&] { return (copy.gradient ? "d" : "") + c.network.tensors[copy.tensor].name; });
     buffer.kind = copy.parent >= 0 ? BufferKind::message : BufferKind::temporary;
     buffer.count = count;
-    buffer.bytes =
-        Bytes(copy.bytes * (weight && c.facts.tensors[copy.tensor].looked_up
-                                   ? c.network.tensors[copy.tensor].bytes_per_element / c.stack.gradient_bytes
-                                   : 1));
+    buffer.bytes = Bytes(copy.bytes * logits.passing(copy.tensor, copy.gradient) *
+                         (weight && c.facts.tensors[copy.tensor].looked_up
+                                 ? c.network.tensors[copy.tensor].bytes_per_element / c.stack.gradient_bytes
+                                 : 1));
     buffer.born = places.born[i];
     const bool leaves = at == c.placed.output || at == c.placed.input_gradient;
     buffer.dies = leaves || places.dies[i] < 0 ? (leaves ? end : places.born[i]) : places.dies[i];

@@ -44,13 +44,14 @@ bool runs_otherwise(const Launch& launch, const LaunchHints& hints, const Argume
 }
 
 /// Nodes of the launch that are smaller than those of the machine lie apart where the forecast has them together. A
-/// rack's nodes are one to its fabric, so they may be of any size.
+/// rack's nodes are one to its fabric, so they may be of any size. Whoever tells the GPUs, the launch or a flag, the
+/// launcher's count on a node holds.
 Expected<void> check_nodes(
     const Launch& launch, const LaunchHints& hints, const Scenario& scenario, std::vector<std::string>& warnings) {
   constexpr std::int64_t largest_node = 16;
   const std::int64_t here = launch.gpus_per_node, there = scenario.machine.row.levels.front().gpus;
   const std::int64_t smallest = std::min(here, there);
-  if (here == 0 || here == there || launch.gpus <= smallest || there > largest_node) return {};
+  if (here == 0 || here == there || scenario.plan.gpus <= smallest || there > largest_node) return {};
   std::string text = fmt::format("{} GPUs on each node, and {} has {}", here, scenario.machine.row.name, there);
   if (hints.lenient || here > there) return warnings.push_back(std::move(text)), Expected<void>{};
   std::vector<std::string> fitting;
@@ -67,12 +68,13 @@ Expected<std::vector<std::string>> wrong_in(
     const Launch& launch, const LaunchHints& hints, Request& asked, const Arguments& arguments) {
   std::vector<std::string> wrong;
   Request request = asked;
-  if (runs_otherwise(launch, hints, arguments) || !take_flags(request, arguments)) return wrong;
+  if (!take_flags(request, arguments)) return wrong;
   ExplainedLaunch explained;
   explained.launch = &launch;
   auto scenario = complete(request);
   if (!scenario) return wrong;  // the command itself says why
   TRY(check_nodes(launch, hints, *scenario, asked.warnings));
+  if (runs_otherwise(launch, hints, arguments)) return wrong;
   for (std::string& text : other_gpus(launch, scenario->machine.row)) asked.warnings.push_back(std::move(text));
   explained.scenario = std::move(*scenario);
   for (Interaction& row : interactions_of(explained))

@@ -6,6 +6,7 @@
 
 #include "model/base/text.h"
 #include "studies/launch/dialects/settle_dialect.h"
+#include "studies/launch/facts/launch_release.h"
 
 namespace stepcast::launch {
 namespace {
@@ -29,6 +30,51 @@ std::string other_attention(std::string_view text) {
 std::string multiples_near(std::int64_t size, std::int64_t of) {
   const std::int64_t below = size / of * of, above = below + of;
   return below > 0 ? fmt::format("{} or {}", below, above) : std::to_string(above);
+}
+
+/// megatron/neox_arguments/arguments.py: "fp16": {"type": "bfloat16"} is bfloat16 up to v2.0 (lines 763 of v1.0 and 850
+/// of v2.0); since 056e9caf of May 2023 (#787) that says nothing, and `enabled` means fp16.
+Expected<void> settle_type(DialectWords& words) {
+  const GivenArgument* type = words.last("fp16.type");
+  if (type == nullptr || lower_case(type->value) != "bfloat16") return {};
+  const bool told =
+      words.has_any({"precision", "bf16.enabled", "bf16"}) || words.launch.told.contains(FieldId::precision);
+  if (told || !words.is_on("fp16.enabled")) {
+    if (told) return {};
+    words.put("precision", "bfloat16", "fp16.type");
+    return {};
+  }
+  const auto releases = words.launch.framework->table().releases();
+  const std::string release = words.launch.release.empty() ? release_in_force(words.launch) : words.launch.release;
+  const bool newest = release.empty() || release == releases.back().id;
+  if (newest && words.launch.release.empty())
+    return fail(place_of(words.launch, *type),
+        "bfloat16 up to GPT-NeoX 2.0; since May 2023 it says nothing, and fp16.enabled means fp16",
+        fmt::format("--release {} or --release {}", releases[releases.size() - 2].id, releases.back().id));
+  if (!newest) {
+    words.put("precision", "bfloat16", "fp16.type");
+    words.put("fp16.enabled", "false", "fp16.type");
+    words.note(fmt::format("fp16.type bfloat16: products in bfloat16, as GPT-NeoX {} has it", release));
+  }
+  return {};
+}
+
+/// megatron/model/transformer.py, LLaMAParallelMLP, of May 2023 (#841) to September 2024 (adbf5d6f): gated by SiLU,
+/// without biases, 8/3 h wide up to a multiple of 256.
+Expected<bool> settle_llama_mlp(DialectWords& words) {
+  const GivenArgument* kind = words.last("mlp_type");
+  if (kind == nullptr || lower_case(kind->value) == "regular") return false;
+  if (lower_case(kind->value) != "llama") return tl::unexpected(words.limit(*kind, "an MLP that is not known"));
+  TRY(const std::int64_t hidden, words.count("hidden_size"));
+  TRY(const std::int64_t told, words.count("intermediate_size"));
+  constexpr std::int64_t multiple = 256;
+  const std::int64_t width = told > 0 ? told : (8 * hidden / 3 + multiple - 1) / multiple * multiple;
+  words.put("activation", "swiglu", "mlp_type");
+  words.put("intermediate_size", std::to_string(width), "mlp_type");
+  words.put("use_bias_in_mlp", "false", "mlp_type");
+  words.note(
+      fmt::format("MLP of Llama's kind, {} wide and without biases, as GPT-NeoX had it until September 2024", width));
+  return true;
 }
 
 /// A gated MLP takes two thirds of the width that is told, or of 4 h, and each half of it is rounded up.
@@ -69,7 +115,9 @@ Expected<void> settle_gpt_neox(DialectWords& words) {
     if (given.name.starts_with("attention_config"))
       if (const std::string kind = other_attention(given.value); !kind.empty())
         return tl::unexpected(words.limit(given, fmt::format("attention '{:.30}' is not forecast", kind)));
-  TRY(width_of_mlp(words));
+  TRY(settle_type(words));
+  TRY(const bool llama, settle_llama_mlp(words));
+  if (!llama) TRY(width_of_mlp(words));
   const bool mlp = words.is_on("use_bias_in_mlp", true), attention = words.is_on("use_bias_in_attn_linear", true);
   if (mlp == attention) return {};
   words.put("use_bias_in_mlp", "false", "use_bias_in_attn_linear");

@@ -6,6 +6,7 @@
 
 #include "model/base/contains.h"
 #include "model/base/text.h"
+#include "studies/launch/limits/shown_name.h"
 #include "studies/launch/dialects/settle_dialect.h"
 #include "studies/launch/facts/number_in.h"
 
@@ -65,7 +66,8 @@ Expected<void> settle_torchtune(DialectWords& words) {
   GivenArgument* model = words.last("model._component_");
   const std::string config = words.value("config");
   if (!config.empty() && contains(words.launch.unread, config))
-    return fail(words.launch.where, fmt::format("{:.80} is not beside the launch, and it says what is trained", config),
+    return fail(words.launch.where,
+        fmt::format("{} is not beside the launch, and it says what is trained", shown_name(config)),
         "the file beside it, or --files-from FOLDER that has it");
   if (!config.empty() && !config.ends_with(".yaml") && !config.ends_with(".yml"))
     return fail(words.launch.where, fmt::format("torchtune's own configuration {:.60} is not read", config),

@@ -7,6 +7,7 @@
 
 #include "model/base/contains.h"
 #include "model/base/text.h"
+#include "studies/launch/limits/shown_name.h"
 #include "studies/launch/dialects/program_adapters.h"
 #include "studies/launch/dialects/settle_dialect.h"
 #include "studies/launch/facts/step_words.h"
@@ -73,7 +74,7 @@ Expected<void> check_deepspeed_file(DialectWords& words) {
   TRY(const bool shipped, take_shipped_file(words, *file));
   if (shipped) return {};
   return fail(place_of(words.launch, *file),
-      fmt::format("{:.80} is not beside the launch, and it says the stage of ZeRO", file->value),
+      fmt::format("{} is not beside the launch, and it says the stage of ZeRO", shown_name(file->value)),
       "the file beside it, --files-from FOLDER that has it, or -- --zero_optimization.stage N at the end of the "
       "command");
 }
@@ -87,7 +88,7 @@ Expected<void> take_fsdp_file(DialectWords& words) {
   if (last == nullptr || !is_file(last->value)) return {};
   const std::string name = last->value, place = place_of(words.launch, *last);
   if (contains(words.launch.unread, name))
-    return fail(place, fmt::format("{:.80} is not beside the launch, and it says what is in shards", name),
+    return fail(place, fmt::format("{} is not beside the launch, and it says what is in shards", shown_name(name)),
         "the file beside it, or -- --fsdp full_shard at the end of the command");
   std::erase_if(
       words.launch.arguments, [&](const GivenArgument& given) { return given.name == "fsdp" && given.value == name; });
@@ -191,7 +192,8 @@ Expected<void> settle_program(DialectWords& words) {
   else if (on) TRY(settle_rank(words));
   // DeepSpeed-Chat, training/utils/utils.py and its programs' --dtype
   const bool chat = words.has("zero_stage") && words.has("data_split");
-  if (chat && words.value("dtype", "fp16") == "fp16") words.put("fp16", "true", "zero_stage");
+  if (chat && !words.has("dtype")) words.note("fp16: as DeepSpeed-Chat has it unless told (--dtype)");
+  if (chat && words.value("dtype", "fp16") == "fp16") words.put("fp16", "true");
   if (chat && words.value("dtype") == "bf16") words.put("bf16", "true", "zero_stage");
   TRY(order_fsdp(words));
   if (!chat) take_loaded_type(words);
@@ -222,6 +224,14 @@ Expected<void> settle_llama_factory(DialectWords& words) {
         "the network in place of NETWORK, and the plan by flags: --tp, --pp, --zero, --micro-batch, --global-batch");
   if (words.value("finetuning_type", "lora") != "lora") words.drop("lora_rank");
   else words.put_default("lora_rank", "8");
+  // src/llamafactory/model/adapter.py: nothing is cast to 32 bits, and no engine's own switch for a type is on
+  if (words.is_on("pure_bf16")) {
+    if (!runs_as_loaded(words))
+      return tl::unexpected(
+          words.limit(*words.last("pure_bf16"), "which copies DeepSpeed or FSDP keeps under it is not known"));
+    words.put("bf16", "true", "pure_bf16");
+    words.launch.short_weights = true;
+  }
   words.drop("gradient_checkpointing");
   if (!words.has("disable_gradient_checkpointing")) words.put_default("gradient_checkpointing", "true");
   else
@@ -241,12 +251,16 @@ Expected<void> settle_axolotl(DialectWords& words) {
     if (given.name == "bf16" && (given.value == "auto" || given.value == "full")) given.value = "true";
   }
   constexpr std::string_view fused[] = {"liger", "cut_cross_entropy"};
+  bool cut = false;
   for (const GivenArgument& given : words.launch.arguments) {
     const bool kernels = std::ranges::any_of(
         fused, [&](std::string_view word) { return lower_case(given.value).find(word) != std::string::npos; });
+    cut = cut || (given.name.starts_with("plugins") && lower_case(given.value).find(fused[1]) != std::string::npos);
     if (given.name.starts_with("plugins") && !given.value.empty() && given.value != "null" && !kernels)
       return tl::unexpected(words.limit(given, "what this extension does to a step is not known"));
   }
+  // src/axolotl/integrations/cut_cross_entropy/args.py: on wherever its extension is
+  if (cut) words.put_default("cut_cross_entropy", "true");
   words.ask_samples("sequence_len", words.is_on("sample_packing") || words.is_on("pad_to_sequence_len"));
   // src/axolotl/utils/config/__init__.py: bf16 is the type in which weights are loaded, too
   words.launch.short_weights = runs_as_loaded(words) && (words.is_on("bf16") || words.is_on("bfloat16"));
@@ -329,8 +343,32 @@ Expected<void> settle_swift(DialectWords& words) {
   return check_deepspeed_file(words);
 }
 
+/// verl/trainer/fsdp_sft_trainer.py at v0.1: data.micro_batch_size is that of all ranks; since f2a76acd9 of January
+/// 2025 it says nothing, and micro_batch_size_per_gpu counts.
+Expected<void> settle_older_verl(DialectWords& words) {
+  const GivenArgument* given = words.last("data.micro_batch_size");
+  const bool told = words.has("data.micro_batch_size_per_gpu") || words.launch.told.contains(FieldId::micro_batch);
+  if (given == nullptr || told || words.launch.release == "main") return {};
+  const std::string place = place_of(words.launch, *given);
+  if (words.launch.release.empty())
+    return fail(place,
+        "counts the sequences of all ranks up to verl 0.1; since January 2025 it says nothing, and a rank has 4",
+        "--release 0.1 or --release main; or -- data.micro_batch_size_per_gpu=N");
+  TRY(const std::int64_t all, words.count("data.micro_batch_size"));
+  const std::int64_t ranks = words.launch.gpus;
+  if (ranks == 0 || all % ranks != 0)
+    return fail(place,
+        ranks == 0 ? "is divided by the ranks, and the launch does not tell how many"
+                   : fmt::format("{} sequences do not divide over {} ranks", all, ranks),
+        "-- data.micro_batch_size_per_gpu=N at the end of the command");
+  words.put("data.micro_batch_size_per_gpu", std::to_string(all / ranks), "data.micro_batch_size");
+  words.note(fmt::format("micro-batch {}: {} sequences over {} ranks, as verl 0.1 has it", all / ranks, all, ranks));
+  return {};
+}
+
 /// verl/trainer/config/sft_trainer.yaml: the shards of FSDP lie over all ranks, and a micro-batch per GPU counts alone.
 Expected<void> settle_verl(DialectWords& words) {
+  TRY(settle_older_verl(words));
   words.put_defaults({{"data.train_batch_size", "256"}, {"data.micro_batch_size_per_gpu", "4"},
       {"data.max_length", "1024"}, {"model.enable_gradient_checkpointing", "true"}});
   TRY(const std::int64_t rank, words.count("model.lora_rank"));

@@ -58,7 +58,9 @@ bool is_trl(DialectWords& words) {
 /// Is it told, by its name or by another that stands for it?
 bool is_told(DialectWords& words, const TrlDefault& row) {
   if (words.has(row.name) || words.launch.told.contains(row.field)) return true;
-  return row.field == FieldId::precision && (words.is_on("fp16") || words.is_on("fp16.enabled"));
+  // accelerate's own holds where the program's arguments say nothing, and is what they have unless told
+  const bool mixed = words.value("mixed_precision").ends_with("16");
+  return row.field == FieldId::precision && (words.is_on("fp16") || words.is_on("fp16.enabled") || mixed);
 }
 
 void put_trl(DialectWords& words, std::string_view name, std::string_view value, std::string_view source) {
@@ -83,6 +85,19 @@ Expected<void> settle_default(DialectWords& words, const TrlDefault& row, const 
   return {};
 }
 
+/// trl/trainer/sft_config.py at v1.6.0 and v1.7.0: without Liger the loss is in pieces from 1.7.0 on. It moves memory
+/// and little time, so that the newest release is taken and the other one named.
+void settle_loss(DialectWords& words, const TrlReleases& known) {
+  constexpr int in_pieces = 107;
+  constexpr std::string_view since = "1.7.0 of June 2026";
+  if (words.has("loss_type")) return;
+  if (words.is_on("use_liger_kernel") || words.is_on("use_liger") || known.until <= in_pieces)
+    return words.put("loss_type", "nll");
+  put_trl(words, "loss_type", "chunked_nll", fmt::format("from {} on", since));
+  if (known.since < in_pieces)
+    words.note(fmt::format("TRL before {} makes all logits, which takes more memory: -- --loss_type nll", since));
+}
+
 }  // namespace
 
 Expected<void> settle_trl(DialectWords& words) {
@@ -92,6 +107,7 @@ Expected<void> settle_trl(DialectWords& words) {
     return fail(words.launch.where, "names arguments that no release of TRL has together: some came after others went",
         "the arguments of one release");
   for (const TrlDefault& row : trl_defaults) TRY(settle_default(words, row, known));
+  settle_loss(words, known);
   // min(tokenizer.model_max_length, 1024) at v0.12.0, 1024 at v1.9.0: tokenizers of today's networks know more
   const bool told =
       words.has_any({"max_length", "max_seq_length", "block_size"}) || words.launch.told.contains(FieldId::sequence);

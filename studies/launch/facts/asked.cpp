@@ -33,7 +33,7 @@ constexpr auto asked_names = std::to_array<std::string_view>({
     "recompute", "recompute_all", "recompute_method", "recompute_layers", "recompute_option", "recompute_modules",
     "no_selective",
     "bf16", "fp16", "fp8", "fp8_recipe", "fp4", "precision", "converters", "plain_precision", "wide_gradients",
-    "narrow_gradients", "gradient_type",
+    "narrow_gradients", "gradient_type", "weight_type", "loss", "loss_pieces",
     "overlap_gradients", "overlap_weights", "overlap_tensor", "overlap_stages", "no_overlap_stages",
     "compiled",
 });

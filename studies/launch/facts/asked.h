@@ -39,7 +39,9 @@ enum class Asked : std::uint8_t {
   recompute, recompute_all, recompute_method, recompute_layers, recompute_option, recompute_modules, no_selective,
   // number types
   bf16, fp16, fp8, fp8_recipe, fp4, precision, converters, plain_precision, wide_gradients, narrow_gradients,
-  gradient_type,
+  gradient_type, weight_type,
+  // the loss: which, and in how many pieces
+  loss, loss_pieces,
   // what runs beside what
   overlap_gradients, overlap_weights, overlap_tensor, overlap_stages, no_overlap_stages, compiled,
 };

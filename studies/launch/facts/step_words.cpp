@@ -68,7 +68,9 @@ constexpr std::pair<std::string_view, std::string_view> usual_values[] = {
     {"moe_use_legacy_grouped_gemm", "false"}, {"zero_optimization.contiguous_gradients", "true"},
     {"zero_optimization.reduce_scatter", "true"}, {"zero_optimization.allgather_partitions", "true"},
     {"async_tensor_model_parallel_allreduce", "true"}, {"gradient_reduce_div_fusion", "true"},
-    {"use_layer_wise_param_layout", "true"}, {"cp_comm_type", "p2p"}, {"cp_comm_type", "['p2p']"}, {"attention_backend",
+    {"use_layer_wise_param_layout", "true"}, {"attn_impl", "flash"},
+    {"attn_impl", "flash_attn"}, {"attn_implementation", "flash_attention_2"}, {"flash_attention", "true"},
+    {"use_flash_attention_2", "true"}, {"use_flash_attention", "true"}, {"cp_comm_type", "p2p"}, {"cp_comm_type", "['p2p']"}, {"attention_backend",
         "attnbackend.flash"}, {"attention_backend", "attnbackend.fused"},
 };
 // clang-format on
@@ -93,13 +95,18 @@ bool is_switched_off(std::string_view value) {
   return plain == "false" || plain == "0" || plain == "no" || plain == "off";
 }
 
-bool may_change_step(std::string_view name, std::string_view value) {
+bool is_usual_value(std::string_view name, std::string_view value) {
   const std::string plain = lower_case(value);
+  const std::string_view part = last_part(name);
+  return std::any_of(std::begin(usual_values), std::end(usual_values),
+      [&](const auto& row) { return (row.first == name || row.first == part) && row.second == plain; });
+}
+
+bool may_change_step(std::string_view name, std::string_view value) {
   const std::string_view part = last_part(name);
   for (const std::string_view word : without_effect)
     if (name.starts_with(word) || part.starts_with(word)) return false;
-  for (const auto& [usual, setting] : usual_values)
-    if ((usual == name || usual == part) && setting == plain) return false;
+  if (is_usual_value(name, value)) return false;
   const bool named = std::any_of(std::begin(effect_words), std::end(effect_words),
       [&](std::string_view word) { return name.find(word) != name.npos; });
   return named && !is_off(value);

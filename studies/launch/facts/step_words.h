@@ -9,6 +9,9 @@ namespace stepcast::launch {
 /// Goes by the name, unless the value is off or what everybody's is.
 bool may_change_step(std::string_view name, std::string_view value);
 
+/// What the stacks have anyway: a fused softmax, a flash kernel.
+bool is_usual_value(std::string_view name, std::string_view value);
+
 /// "false", "none", "0", "1" of a size, "": what is counted or chosen stays idle.
 bool is_off(std::string_view value);
 

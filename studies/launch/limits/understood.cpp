@@ -7,6 +7,7 @@
 
 #include "model/base/contains.h"
 #include "model/base/text.h"
+#include "studies/launch/limits/shown_name.h"
 #include "studies/launch/facts/argument_words.h"
 #include "studies/launch/facts/step_words.h"
 
@@ -180,15 +181,15 @@ Expected<std::vector<std::string>> understood(const Launch& launch, bool lenient
   std::vector<std::string> warnings, doubts;
   for (const std::string& file : launch.unread)
     warnings.push_back(
-        fmt::format("{:.80} is named in {} and not there: what it says is not known; --files-from FOLDER that has it",
-            file, launch.where));
+        fmt::format("{} is named in {} and not there: what it says is not known; --files-from FOLDER that has it",
+            shown_name(file), launch.where));
   if (const auto refused = refused_arguments(launch); !refused.empty())
     return fail(launch.where, fmt::format("what is trained is not forecast: {}", fmt::join(refused, "; ")),
         "without such arguments it is the forecast of another run");
   if (std::string doubt = program_doubt(launch); !doubt.empty()) doubts.push_back(std::move(doubt));
   if (!launch.lost.empty())
-    doubts.push_back(fmt::format(
-        "{:.80} is not there, and it has arguments of the launch: --files-from FOLDER that has it", launch.lost));
+    doubts.push_back(fmt::format("{} is not there, and it has arguments of the launch: --files-from FOLDER that has it",
+        shown_name(launch.lost)));
   doubts.insert(doubts.end(), launch.unfollowed.begin(), launch.unfollowed.end());
   const std::vector<std::string> offloaded = offloaded_arguments(launch);
   doubts.insert(doubts.end(), offloaded.begin(), offloaded.end());

@@ -1,5 +1,6 @@
 // The network of a launch: as its arguments have it, else that of the network that they or the user name.
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,6 +9,8 @@
 #include "model/base/text.h"
 #include "model/catalog.h"
 #include "model/network/network_rules.h"
+#include "studies/launch/limits/shown_name.h"
+#include "studies/launch/facts/number_in.h"
 #include "studies/launch/facts/argument_words.h"
 #include "studies/launch/read/launch_request.h"
 #include "studies/launch/read/launched_run.h"
@@ -154,14 +157,25 @@ class GeometryReader {
   void widths() {
     activation();
     take(Asked::ffn_hidden, "MLP width", spec_.ffn_hidden);
-    if (const auto ratio = ask_.count_or_default(Asked::expansion); ratio && spec_.ffn_hidden == 0)
-      spec_.ffn_hidden = *ratio * spec_.hidden;
+    expand();
     if (spec_.ffn_hidden > 0 || spec_.hidden == 0) return;
     constexpr std::int64_t multiple = 64;
     const bool narrows = !names_argument(ask_.name(Asked::gated_mlp), "glu_activation");  // BigScience's keeps 4 h
     const bool gated = narrows && (spec_.activation == Activation::swiglu || spec_.activation == Activation::geglu);
     spec_.ffn_hidden = gated ? 8 * spec_.hidden / 3 / multiple * multiple : 4 * spec_.hidden;
     subject_.note(fmt::format("MLP width {}", spec_.ffn_hidden));
+  }
+
+  /// llmfoundry/models/layers/ffn.py, resolve_ffn_hidden_size: any number whose product with the width is whole.
+  void expand() {
+    const auto ratio = ask_.number_or_default(Asked::expansion);
+    if (!ratio || *ratio <= 0 || spec_.ffn_hidden > 0 || spec_.hidden == 0) return;
+    const double width = *ratio * static_cast<double>(spec_.hidden);
+    if (width != std::floor(width) || width > static_cast<double>(most_of_a_size) || width < 1)
+      return ask_.refuse(Asked::expansion,
+          fmt::format("{} times the width of {} is no whole number up to 2,000,000", *ratio, spec_.hidden),
+          "a number whose product with it is whole");
+    spec_.ffn_hidden = static_cast<std::int64_t>(width);
   }
 
   void activation() {
@@ -216,7 +230,7 @@ class GeometryReader {
     const GivenArgument* given = ask_.answering(Asked::model_name);
     if (asked != Asked::layers || from_ != nullptr || given == nullptr) return {};
     return fmt::format(
-        "'{:.80}' is no network of the catalogue, whose config.json in front would do, and ", given->value);
+        "'{}' is no network of the catalogue, whose config.json in front would do, and ", shown_name(given->value));
   }
 
   /// What may have told it.

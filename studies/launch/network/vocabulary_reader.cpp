@@ -37,7 +37,8 @@ constexpr TokenizerWord tokenizer_words[] = {{"gpt2bpetokenizer", 50257}, {"gpt2
     {"openai-community/gpt2", 50257, false}, {"gpt2-vocab.json", 50257}, {"gpt2-merges.txt", 50257},
     {"llama2tokenizer", 32000}, {"meta-llama/llama-2-", 32000, false}, {"meta-llama/meta-llama-3", 128256, false},
     {"meta-llama/llama-3", 128256, false},
-    {"20b_tokenizer.json", 50277}};  // of GPT-NeoX 20B and Pythia, with the tokens added to it
+    // of GPT-NeoX 20B and Pythia, with the tokens added to it
+    {"20b_tokenizer.json", 50277}, {"eleutherai/gpt-neox-20b", 50277}, {"eleutherai/pythia-", 50277, false}};
 
 /// Files and folders have a path, a variable or an ending; names at Hugging Face have one slash.
 bool names_a_tokenizer_file(std::string_view name) {
@@ -57,6 +58,19 @@ std::int64_t tokenizer_rows(const std::string& value) {
   for (const std::string& candidate : {value, std::string(last_of_path(value))})
     if (const NetworkSpec* spec = catalogue_network(candidate)) return spec->vocab;
   return 0;
+}
+
+/// Megatron-LM's HuggingFaceTokenizer has as many rows as the tokenizer has tokens (core/tokenizers and
+/// training/tokenizer/tokenizer.py, vocab_size), and passes over --vocab-size; networks are often padded beyond these.
+bool counts_tokens(const LaunchSubject& subject) {
+  const GivenArgument* kind = subject.launch.find("tokenizer_type");
+  return kind != nullptr && kind->value == "HuggingFaceTokenizer";
+}
+
+bool is_tokenizer_word(const std::string& value) {
+  const std::string name = lower_case(value);
+  return std::ranges::any_of(tokenizer_words,
+      [&](const TokenizerWord& word) { return name == word.name || (!word.whole && name.starts_with(word.name)); });
 }
 
 /// By the tokenizer's name, or its kind where no file is named; 0 where they do not decide it, or not alike.
@@ -79,17 +93,25 @@ std::int64_t rows_of_tokenizer(const LaunchSubject& subject) {
   // pretrain_gpt.py takes GPT-2's byte pairs where no tokenizer is named
   if (const GivenArgument* pairs = subject.launch.find("merge_file"); found == 0 && pairs != nullptr)
     found = tokenizer_rows(pairs->value), teller = pairs->value;
-  if (found > 0) subject.note(fmt::format("vocabulary {}, of the tokenizer {:.60}", found, last_of_path(teller)));
+  if (found > 0 && counts_tokens(subject) && !is_tokenizer_word(std::string(teller)))
+    subject.note(
+        fmt::format("vocabulary {}, of the network {:.60}: Megatron-LM counts the tokens of its tokenizer, which "
+                    "may be some fewer; -- --vocab-size N",
+            found, last_of_path(teller)));
+  else if (found > 0) subject.note(fmt::format("vocabulary {}, of the tokenizer {:.60}", found, last_of_path(teller)));
   return found;
+}
+
+bool is_made_up(const LaunchSubject& subject) {
+  const GivenArgument* tokenizer = subject.launch.find("tokenizer_type");
+  return subject.framework.id == "megatron-lm" && tokenizer != nullptr && tokenizer->value == "NullTokenizer";
 }
 
 /// Megatron's tokenizer of mock data adds a token for the end of a document, before core 0.18.0 (null_tokenizer.py).
 std::int64_t made_up_rows(const LaunchSubject& subject) {
-  const GivenArgument* tokenizer = subject.launch.find("tokenizer_type");
   const ArgumentTable& table = subject.framework.table();
   constexpr std::string_view counted = "core 0.18.0";
-  const bool adds = subject.framework.id == "megatron-lm" && table.before(subject.launch.release, counted);
-  return adds && tokenizer != nullptr && tokenizer->value == "NullTokenizer" ? 1 : 0;
+  return is_made_up(subject) && table.before(subject.launch.release, counted) ? 1 : 0;
 }
 
 }  // namespace
@@ -102,8 +124,19 @@ std::int64_t read_vocabulary(const LaunchSubject& subject, const NetworkSpec* fr
              said = from == nullptr ? ask.count_or_default(Asked::vocabulary) : ask.count(Asked::vocabulary);
   const std::int64_t plain = said ? *said + made_up_rows(subject) : from == nullptr ? rows_of_tokenizer(subject) : 0;
   const std::int64_t multiple = ask.count_or_default(Asked::vocabulary_divisor).value_or(0) * ask.count(Asked::tp, 1);
+  const auto filled = [&](std::int64_t of) { return multiple > 0 ? (of + multiple - 1) / multiple * multiple : of; };
   if (padded) rows = *padded;
-  else if (plain > 0) rows = multiple > 0 ? (plain + multiple - 1) / multiple * multiple : plain;
+  else if (plain > 0) rows = filled(plain);
+  if (!padded && said && is_made_up(subject) && filled(*said) != filled(*said + 1))
+    subject.note(plain > *said
+                     ? fmt::format("vocabulary {}: NullTokenizer adds a token to {}", rows, *said)
+                     : fmt::format("vocabulary {}: before core 0.18.0 NullTokenizer adds a token, which makes it {}; "
+                                   "--release ID says which",
+                           rows, filled(*said + 1)));
+  if (!padded && said && counts_tokens(subject))
+    subject.note(fmt::format("vocabulary {} as told; Megatron-LM itself passes over it and counts the tokens of its "
+                             "HuggingFaceTokenizer",
+        *said));
   return padded || plain == 0 ? rows : plain;
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "model/base/text.h"
+#include "studies/launch/limits/shown_name.h"
 #include "studies/launch/dialects/dialect_words.h"
 #include "studies/launch/facts/argument_words.h"
 #include "studies/launch/facts/number_in.h"
@@ -17,6 +18,28 @@ namespace {
 
 /// Axes of a split, of which no framework takes a number below 0; of other counts -1 may stand for "not set".
 constexpr Asked axes[] = {Asked::tp, Asked::pp, Asked::cp, Asked::ep, Asked::etp, Asked::ulysses};
+
+/// Lists are written with either kind of quotes, and with blanks or without.
+std::string without_quotes(const std::string& value) {
+  std::string plain = lower_case(value);
+  std::erase_if(plain, [](char c) { return c == '"' || c == '\'' || c == ' '; });
+  return plain;
+}
+
+bool same_setting(const std::string& one, const std::string& other) {
+  if (without_quotes(one) == without_quotes(other)) return true;
+  if (is_switched_off(one) || is_switched_off(other)) return is_switched_off(one) && is_switched_off(other);
+  if (says_yes(lower_case(one)) && says_yes(lower_case(other))) return true;
+  const auto a = number_in(one), b = number_in(other);
+  return a && b && *a == *b;
+}
+
+/// Says it what holds anyway: its default or, where none is known, that it is off; or what the stacks have?
+bool is_as_usual(const ArgumentFact& fact, const std::string& usual, const GivenArgument& given) {
+  if (says_none(given.value) || is_usual_value(given.name, given.value)) return true;
+  if (!says_none(usual)) return same_setting(given.value, usual);
+  return is_off(given.value) && !(fact.takes == "flag" && given.value == "1");
+}
 
 std::ptrdiff_t depth_of(const std::string& name) { return std::count(name.begin(), name.end(), '.'); }
 
@@ -63,7 +86,8 @@ std::string LaunchAnswers::how_to_define(const GivenArgument& given) const {
   std::vector<std::string> defines;
   for (const std::string& name : names) defines.push_back(fmt::format("--define {}=VALUE", name));
   const std::string files =
-      launch_.unread.empty() ? "" : fmt::format(", or --files-from FOLDER that has {:.80}", launch_.unread.front());
+      launch_.unread.empty() ? ""
+                             : fmt::format(", or --files-from FOLDER that has {}", shown_name(launch_.unread.front()));
   return fmt::format(
       "{}, or the value{} in the launch{}", fmt::join(defines, " "), names.size() == 1 ? "" : "s", files);
 }
@@ -79,7 +103,8 @@ Error LaunchAnswers::unset_value(const GivenArgument& given) const {
   if (command)
     return {place_of(launch_, given),
         fmt::format("{:.60} hangs on what {:.60} prints, and nothing of a launch is run", given.value, name),
-        "the value in a copy of the launch, or --define of a variable that it is put in"};
+        fmt::format(
+            "the value in a copy of the launch, or -- {} VALUE at the end of the command", spelled_argument(given))};
   if (!can_be_defined(given, first))
     return {place_of(launch_, given), fmt::format("hangs on '{:.60}', and nothing of a launch is run", first),
         "the value in the launch, or a flag"};
@@ -178,12 +203,11 @@ std::optional<double> LaunchAnswers::number_or_default(Asked asked) {
   return value;
 }
 
-/// By the table's word, and the words of its name.
-bool LaunchAnswers::may_matter(const GivenArgument& given) const {
+bool LaunchAnswers::is_left_out(const GivenArgument& given, bool experts) const {
   const ArgumentFact* fact = table_.find(given.name);
-  if (fact->reach != Reach::uncovered || is_off(given.value)) return false;
-  return lower_case(given.value) != lower_case(table_.default_of(*fact, launch_.release)) &&
-         may_change_step(given.name, given.value);
+  if (fact == nullptr || fact->asks || fact->reach != Reach::uncovered || !launch_.counts(given)) return false;
+  const bool of_experts = given.name.substr(given.name.rfind('.') + 1).starts_with("moe_");
+  return (experts || !of_experts) && !is_as_usual(*fact, table_.default_of(*fact, launch_.release), given);
 }
 
 std::vector<std::string> LaunchAnswers::left_over(bool experts) const {
@@ -198,9 +222,7 @@ std::vector<std::string> LaunchAnswers::left_over(bool experts) const {
       continue;
     }
     if (table_.find(given.name) == nullptr) continue;
-    const bool of_experts = given.name.substr(given.name.rfind('.') + 1).starts_with("moe_");
-    if (may_matter(given) && (experts || !of_experts))
-      named.push_back(fmt::format("{}={:.60}", given.name, given.value));
+    if (is_left_out(given, experts)) named.push_back(fmt::format("{}={:.60}", given.name, given.value));
     else ++others;
   }
   if (!named.empty()) notes.push_back(fmt::format("not taken into account: {}", fmt::join(named, ", ")));

@@ -46,15 +46,17 @@ class LaunchAnswers {
   /// The first value that was no number where one is needed, or that hangs on a variable that nothing sets.
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
   [[nodiscard]] const std::set<std::string>& used() const { return used_; }
-  /// In words: what is given twice, known arguments that nothing asked for and that may change the step, and how many
-  /// others there are. Those of experts ("moe_...") say nothing of a dense model.
+  /// Touches it the step without any forecast that follows it? Its row says so, and its value is neither off, nor its
+  /// default, nor what the software has anyway. Those of experts ("moe_...") say nothing of a dense model. Whatever
+  /// explain lists under that heading, predict names.
+  [[nodiscard]] bool is_left_out(const GivenArgument& given, bool experts) const;
+  /// In words: what is given twice, known arguments that are left out, and how many others there are.
   [[nodiscard]] std::vector<std::string> left_over(bool experts) const;
 
  private:
   const GivenArgument* find(Asked asked);
   /// Those that a row's name is the name or the end of, in their order.
   [[nodiscard]] std::span<const GivenArgument* const> named(std::string_view row) const;
-  [[nodiscard]] bool may_matter(const GivenArgument& given) const;
   [[nodiscard]] std::string how_to_define(const GivenArgument& given) const;
   [[nodiscard]] Error unset_value(const GivenArgument& given) const;
   [[nodiscard]] Error no_count(const GivenArgument& given) const;

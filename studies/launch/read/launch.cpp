@@ -14,6 +14,7 @@
 #include "calibrate/import/tables/plain_words.h"
 #include "model/base/json_reader.h"
 #include "model/base/text.h"
+#include "studies/launch/limits/shown_name.h"
 #include "studies/launch/jobs/compose_text.h"
 #include "studies/launch/jobs/job_manifest.h"
 #include "studies/launch/jobs/machine_task.h"
@@ -114,7 +115,7 @@ Expected<void> check_names(const Launch& launch) {
   const ArgumentTable& table = launch.framework->table();
   if (launch.arguments.empty() && !launch.unread.empty())
     return fail(launch.where,
-        fmt::format("{:.80} is not there, and the launch has no arguments beside it", launch.unread.front()),
+        fmt::format("{} is not there, and the launch has no arguments beside it", shown_name(launch.unread.front())),
         std::string(how_to_find));
   if (launch.arguments.empty()) return fail(launch.where, "no arguments", std::string(launch_forms));
   const auto known = [&](const GivenArgument& given) { return table.find(given.name) != nullptr; };
@@ -138,7 +139,7 @@ Expected<void> settle_with_files(Launch& launch) {
   if (settled && !(launch.arguments.empty() && !launch.lost.empty())) return {};
   if (launch.lost.empty()) return settled;
   return fail(launch.where,
-      fmt::format("{:.80} is not there, and it has arguments of the launch{}", launch.lost,
+      fmt::format("{} is not there, and it has arguments of the launch{}", shown_name(launch.lost),
           settled ? "" : fmt::format("; without it: {}", settled.error().what)),
       std::string(how_to_find));
 }
@@ -148,10 +149,9 @@ Expected<void> check_framework(const Launch& launch) {
   if (launch.framework != nullptr) return {};
   if (!launch.unread.empty())
     return fail(launch.where,
-        fmt::format(
-            "{:.80} is not there, and without it neither the program nor the arguments tell which framework the "
-            "launch is of",
-            launch.unread.front()),
+        fmt::format("{} is not there, and without it neither the program nor the arguments tell which framework the "
+                    "launch is of",
+            shown_name(launch.unread.front())),
         std::string(how_to_find));
   return fail(launch.where, "neither its program nor its arguments tell which framework it is of",
       fmt::format("the flag of its framework in place of --launch: {}", fmt::join(framework_flags(), ", ")));
@@ -288,12 +288,13 @@ Expected<Launch> launch_of_python(
 }
 
 /// Scripts that a script reads into itself lie in the folders that it may open.
-SourcedText sourced_from(const LaunchFolders& folders) {
+SourcedText sourced_from(const LaunchFolders& folders, std::string& seen) {
   if (folders.empty()) return {};
-  return [&folders](const std::string& name) -> std::optional<std::string> {
+  return [&folders, &seen](const std::string& name) -> std::optional<std::string> {
     const auto path = named_file(folders, name);
     if (!path || path->empty()) return std::nullopt;
     auto text = read_text_file(*path);
+    if (text) seen += *text + "\n";
     return text ? std::optional(std::move(*text)) : std::nullopt;
   };
 }
@@ -320,10 +321,10 @@ SourcedText with_files_of(const JobManifest& job, const SourcedText& others) {
   };
 }
 
-Expected<Launch> launch_of_manifest(
-    const std::string& text, const std::string& where, const LaunchSource& source, const LaunchFolders& folders) {
+Expected<Launch> launch_of_manifest(const std::string& text, const std::string& where, const LaunchSource& source,
+    const LaunchFolders& folders, const SourcedText& others) {
   TRY(const auto job, read_job_manifest(text, where, source.defined));
-  const SourcedText sourced = with_files_of(job, sourced_from(folders));
+  const SourcedText sourced = with_files_of(job, others);
   TRY(auto lines, find_launches(job.script, where, source.defined, sourced));
   for (LaunchLine& line : lines) {
     TRY(put_counts(job, where, line));
@@ -347,9 +348,8 @@ std::optional<MachineTask> task_of_text(const std::string& text, const std::stri
   return documents && documents->size() == 1 ? machine_task(documents->front()) : std::nullopt;
 }
 
-Expected<Launch> launch_of_task(
-    const MachineTask& task, const std::string& where, const LaunchSource& source, const LaunchFolders& folders) {
-  const SourcedText sourced = sourced_from(folders);
+Expected<Launch> launch_of_task(const MachineTask& task, const std::string& where, const LaunchSource& source,
+    const LaunchFolders& folders, const SourcedText& sourced) {
   TRY(auto lines, find_launches(task.script, where, source.defined, sourced));
   for (LaunchLine& line : lines)
     if (line.gpu_kind.empty()) line.gpu_kind = task.gpu_kind;
@@ -364,21 +364,20 @@ std::optional<YamlNode> compose_file(const std::string& text, const std::string&
   return std::move(documents->front());
 }
 
-Expected<Launch> launch_of_compose(
-    const YamlNode& document, const std::string& where, const LaunchSource& source, const LaunchFolders& folders) {
+Expected<Launch> launch_of_compose(const YamlNode& document, const std::string& where, const LaunchSource& source,
+    const LaunchFolders& folders, const SourcedText& sourced) {
   TRY(const auto script, compose_script(document, where));
-  const SourcedText sourced = sourced_from(folders);
   TRY(const auto lines, find_launches(script, where, source.defined, sourced));
   return launch_of_script(lines, where, source, folders, launch_again(script, where, source, sourced));
 }
 
-Expected<Launch> launch_of_text(
-    const std::string& text, const std::string& where, const LaunchSource& source, const LaunchFolders& folders) {
+Expected<Launch> launch_of_text(const std::string& text, const std::string& where, const LaunchSource& source,
+    const LaunchFolders& folders, const SourcedText& sourced) {
   TRY(check_launch_bytes(text, where));
-  TRY(check_source(text, where, source));
-  if (is_job_manifest(text, where)) return launch_of_manifest(text, where, source, folders);
-  if (const auto compose = compose_file(text, where)) return launch_of_compose(*compose, where, source, folders);
-  if (const auto task = task_of_text(text, where)) return launch_of_task(*task, where, source, folders);
+  if (is_job_manifest(text, where)) return launch_of_manifest(text, where, source, folders, sourced);
+  if (const auto compose = compose_file(text, where))
+    return launch_of_compose(*compose, where, source, folders, sourced);
+  if (const auto task = task_of_text(text, where)) return launch_of_task(*task, where, source, folders, sourced);
   if (is_python_launch(text)) return launch_of_python(text, where, source, folders);
   if (!text.starts_with("#!")) TRY(check_text_dialect(text, where));
   const std::string_view first = first_words(text);
@@ -390,7 +389,6 @@ Expected<Launch> launch_of_text(
     return launch_of_script(lines, where, source, folders, {});
   }
   const bool script = text.starts_with("#!"), json = first.starts_with('{');
-  const SourcedText sourced = sourced_from(folders);
   const auto lines = json ? Expected<std::vector<LaunchLine>>{} : find_launches(text, where, source.defined, sourced);
   const bool config = config_form(text).has_value() && !script;
   if (lines && !lines->empty() && !(config && is_mosaic_text(text, where)))
@@ -399,6 +397,15 @@ Expected<Launch> launch_of_text(
   if (!config) return launch_of_script({}, where, source, folders, {});
   auto launch = launch_of_config(text, where, source, folders);
   if (!launch && is_script_like_toml(text, where)) return launch_of_script({}, where, source, folders, {});
+  return launch;
+}
+
+/// What --define names must be in the launch or in a script that it reads.
+Expected<Launch> checked_launch(
+    const std::string& text, const std::string& where, const LaunchSource& source, const LaunchFolders& folders) {
+  std::string seen;
+  auto launch = launch_of_text(text, where, source, folders, sourced_from(folders, seen));
+  TRY(check_source(text + "\n" + seen, where, source));
   return launch;
 }
 
@@ -411,7 +418,7 @@ LaunchFolders folders_of(const LaunchSource& source, const std::string& beside) 
 }  // namespace
 
 Expected<Launch> read_launch_text(const std::string& text, const std::string& where, const LaunchSource& source) {
-  return launch_of_text(text, where, source, {});
+  return checked_launch(text, where, source, {});
 }
 
 Expected<Launch> read_launch(const LaunchSource& source) {
@@ -432,7 +439,7 @@ Expected<Launch> read_launch(const LaunchSource& source) {
   }
   TRY(const auto text, read_text_file(source.file));
   const std::string folder = std::filesystem::path(source.file).parent_path().string();
-  return launch_of_text(text, source.file, source, folders_of(source, folder.empty() ? "." : folder));
+  return checked_launch(text, source.file, source, folders_of(source, folder.empty() ? "." : folder));
 }
 
 }  // namespace stepcast::launch

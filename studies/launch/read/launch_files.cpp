@@ -10,6 +10,7 @@
 #include "calibrate/import/logs/log_lines.h"
 #include "calibrate/import/tables/plain_words.h"
 #include "model/base/json_reader.h"
+#include "studies/launch/limits/shown_name.h"
 #include "studies/launch/dialects/python_launch.h"
 #include "studies/launch/read/launch.h"
 #include "studies/launch/read/launch_parts.h"
@@ -167,9 +168,9 @@ void note_missing(Launch& launch, const LaunchLine* line, const NamedFile& file)
   const std::string* split = last_value(line->launcher_given, "config_file");
   if (split != nullptr && *split == name)
     launch.unfollowed.push_back(fmt::format(
-        "{}: {:.80} is not there, and it tells accelerate how to split the run: --files-from FOLDER that has it, or "
+        "{}: {} is not there, and it tells accelerate how to split the run: --files-from FOLDER that has it, or "
         "--zero N",
-        launch.where, name));
+        launch.where, shown_name(name)));
 }
 
 /// Where torchtitan looks for the functions of `--module llama3` (torchtitan/config/manager.py): among its models, its
@@ -218,7 +219,8 @@ Expected<void> take_hosts(Launch& launch, const LaunchLine& line, const LaunchFo
   TRY(const auto path, named_file(folders, *name));
   if (path.empty()) {
     launch.gpus = 0;
-    launch.untold_gpus = fmt::format("how many GPUs the launcher starts hangs on {:.80}, which is not there", *name);
+    launch.untold_gpus =
+        fmt::format("how many GPUs the launcher starts hangs on {}, which is not there", shown_name(*name));
     launch.notes.push_back(launch.untold_gpus);
     return launch.unread.push_back(*name), Expected<void>{};
   }

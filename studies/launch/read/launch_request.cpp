@@ -61,6 +61,9 @@ class RequestWriter {
     ways();
     for (const std::string& statement : from_.statements)
       request_.statements.push_back({statement, FieldId::recompute, launch_.where});
+    // with another stack it is another loss
+    if (from_.loss && from_.loss->again)
+      request_.statements.push_back({"recompute head, loss", FieldId::stack, launch_.where});
     return done_;
   }
 
@@ -101,8 +104,11 @@ class RequestWriter {
     if (from_.gradient_bytes && others) own.gradient_bytes = *from_.gradient_bytes, own.half_gradients = false;
     own.optimizer_bytes = from_.optimizer_bytes.value_or(own.optimizer_bytes);
     if (from_.short_weights) own.master_bytes = 0, own.half_gradients = false;
+    if (from_.loss) {
+      own.loss = from_.loss->form, own.loss_bytes = from_.loss->bytes, own.loss_in_place = from_.loss->in_place;
+    }
     // a row of the run's own from here on
-    if (from_.optimizer_bytes || (from_.gradient_bytes && others)) request_.stack->id.clear();
+    if (from_.optimizer_bytes || from_.loss || (from_.gradient_bytes && others)) request_.stack->id.clear();
   }
 
   void sizes() {
@@ -149,7 +155,7 @@ Expected<LaunchedRun> read_launched_run(
     const Launch& launch, const LaunchHints& hints, LaunchAnswers& answers, std::vector<std::string>& notes) {
   LaunchedRun out;
   const LaunchSubject subject{launch, hints, *launch.framework, answers, notes, out};
-  for (const auto part : {read_geometry, read_split, read_batch, read_ways, read_optimizer, read_frozen})
+  for (const auto part : {read_geometry, read_split, read_batch, read_ways, read_optimizer, read_loss, read_frozen})
     TRY(part(subject));
   return out;
 }

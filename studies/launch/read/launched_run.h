@@ -11,6 +11,7 @@
 
 #include "model/base/error.h"
 #include "model/base/text.h"
+#include "model/loss_form.h"
 #include "model/network/network.h"
 #include "studies/launch/facts/launch.h"
 #include "studies/launch/read/answers.h"
@@ -21,6 +22,13 @@
 namespace stepcast::launch {
 
 struct LaunchHints;
+
+/// A loss that does not make all logits at once, as the stack's row has it.
+struct LaunchedLoss {
+  LossForm form;
+  double bytes = 4;
+  bool in_place = false, again = false;
+};
 
 struct LaunchedRun {
   Run run;  ///< model, split, batch, number types, recomputation and overlap
@@ -38,6 +46,7 @@ struct LaunchedRun {
   bool own_name = false;                  ///< the network's name counts, whichever of the catalogue has its sizes
   bool short_weights = false;             ///< weights and states in 16 bits alone, with no copies in 32
   std::optional<double> gradient_bytes;   ///< per parameter, kept and summed, where the launch tells
+  std::optional<LaunchedLoss> loss;       ///< where it is not the stack's
   std::vector<std::string> warnings;
   std::vector<std::string> statements;  ///< of the notation: what is recomputed, where no flag says it
   std::map<std::string, std::string, std::less<>> where;  ///< by scenario key, of what was given
@@ -111,6 +120,8 @@ Expected<void> read_ways(const LaunchSubject& subject);
 Expected<void> check_converters_of_experts(const LaunchSubject& subject);
 /// The types of gradients, and what the optimizer keeps.
 Expected<void> read_optimizer(const LaunchSubject& subject);
+/// How many of the logits are made at once.
+Expected<void> read_loss(const LaunchSubject& subject);
 /// Which parts of a network with images are not trained, where the user says that it sees any. Error: it sees none, and
 /// the language model is frozen.
 Expected<void> read_frozen(const LaunchSubject& subject);

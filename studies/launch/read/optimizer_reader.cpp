@@ -64,6 +64,13 @@ bool trains_short_weights(const LaunchSubject& subject) {
          !subject.launch.told.contains(FieldId::lora) && !subject.launch.told.contains(FieldId::zero);
 }
 
+/// torchtitan/config/configs.py, training.dtype: the model's own type, in which FSDP keeps shards, gradients and
+/// states; verl/trainer/fsdp_sft_trainer.py, model_dtype, does the same.
+bool keeps_short_weights(const LaunchSubject& subject) {
+  const std::string type = lower_case(subject.answers.text_or_default(Asked::weight_type).value_or(""));
+  return subject.out.lora_rank == 0 && type.ends_with("16") && !subject.out.run.precision->ends_with("32");
+}
+
 }  // namespace
 
 Expected<void> read_optimizer(const LaunchSubject& subject) {
@@ -74,7 +81,8 @@ Expected<void> read_optimizer(const LaunchSubject& subject) {
   const bool mixed = ask.text(Asked::precision).value_or("").ends_with("-mixed");
   const std::string& precision = *subject.out.run.precision;
   const bool half = precision == "bf16" || precision == "fp16";
-  const bool all_short = (subject.framework.all_in_16_bits && !mixed && half) || trains_short_weights(subject);
+  const bool all_short = (subject.framework.all_in_16_bits && !mixed && half) || trains_short_weights(subject) ||
+                         keeps_short_weights(subject);
   if (all_short) {
     subject.out.short_weights = true, subject.out.gradient_bytes = 2, subject.out.optimizer_bytes = adam_bytes / 2;
     subject.note("weights, gradients and states in 16 bits, with no copies in 32");

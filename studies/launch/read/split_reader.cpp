@@ -7,6 +7,7 @@
 
 #include "model/base/contains.h"
 #include "model/base/text.h"
+#include "studies/launch/limits/shown_name.h"
 #include "studies/launch/read/launch_request.h"
 #include "studies/launch/read/launched_run.h"
 #include "studies/launch/facts/step_words.h"
@@ -75,6 +76,13 @@ class SplitReader {
 
   [[nodiscard]] std::int64_t model_ranks() const { return bounded_product({p_.tp, p_.pp, p_.cp}); }
 
+  /// A count that hangs on what nothing sets says nothing where a flag tells the GPUs.
+  [[nodiscard]] std::optional<std::int64_t> ranks_told(Asked asked) {
+    const GivenArgument* given = ask_.answering(asked);
+    const bool flag = subject_.hints.gpus > 0 && subject_.hints.must_agree;
+    return flag && given != nullptr && !given->unset.empty() ? std::nullopt : ask_.count(asked);
+  }
+
   struct SaidWorld {
     const char* by;
     std::int64_t gpus;
@@ -85,8 +93,8 @@ class SplitReader {
   Expected<void> world() {
     const auto shards = ask_.count(Asked::shards), replicas = ask_.count(Asked::replicas);
     const auto data = ask_.count(Asked::data_parallel);
-    const auto nodes = ask_.count(Asked::nodes), per_node = ask_.count(Asked::gpus_per_node),
-               printed = ask_.count(Asked::world);
+    const auto nodes = ranks_told(Asked::nodes), per_node = ranks_told(Asked::gpus_per_node),
+               printed = ranks_told(Asked::world);
     const std::int64_t hint = subject_.hints.gpus;
     const SaidWorld said[] = {{"world_size", printed.value_or(0)}, {"--gpus", subject_.hints.must_agree ? 0 : hint},
         {"the device mesh", shards ? bounded_product({*shards, replicas.value_or(1), model_ranks()}) : 0},
@@ -234,7 +242,7 @@ class SplitReader {
     if (file == nullptr || subject_.hints.told.contains(FieldId::zero) || subject_.has_section("zero_optimization."))
       return {};
     return fail(place_of(subject_.launch, *file),
-        fmt::format("{:.80} is not there, and it says the stage of ZeRO", file->value),
+        fmt::format("{} is not there, and it says the stage of ZeRO", shown_name(file->value)),
         "--zero N, or the file beside the launch");
   }
 

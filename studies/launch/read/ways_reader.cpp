@@ -195,10 +195,11 @@ void note_copies(const LaunchSubject& subject) {
 
 /// transformers writes the scores to memory only where it is told to; "disabled" is LLaMA-Factory's word for it.
 bool writes_scores(const LaunchSubject& subject) {
-  return std::ranges::any_of(std::array{"attn_implementation", "flash_attn"}, [&](const char* name) {
-    const auto* given = subject.launch.find(name);
-    return given != nullptr && (lower_case(given->value) == "eager" || lower_case(given->value) == "disabled");
-  });
+  return std::ranges::any_of(
+      std::array{"attn_implementation", "ds.attn_implementation", "attn_impl", "flash_attn"}, [&](const char* name) {
+        const auto* given = subject.launch.find(name);
+        return given != nullptr && (lower_case(given->value) == "eager" || lower_case(given->value) == "disabled");
+      });
 }
 
 const char* stack_on_deepspeed(const LaunchSubject& subject) {

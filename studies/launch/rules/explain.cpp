@@ -49,6 +49,7 @@ class LaunchExplainer {
       : launch_(launch), hints_(leniently(hints)), lenient_(hints.lenient), over_(over),
         table_(launch.framework->table()), answers_(launch), base_(forecast_launch(launch, hints_, over)) {
     for (const GivenArgument& given : launch.arguments) last_[given.name] = &given;
+    experts_ = !base_ || base_->scenario.network.row.experts.count > 0;
   }
 
   ExplainedLaunch run() {
@@ -108,6 +109,8 @@ class LaunchExplainer {
       argument.said.push_back(idle);
       argument.reach = Reach::nothing;
     }
+    if (argument.fact != nullptr && argument.reach == Reach::uncovered && !answers_.is_left_out(given, experts_))
+      argument.reach = Reach::nothing;
     if (argument.reach == Reach::step) take_effect(argument);
     return argument;
   }
@@ -168,6 +171,7 @@ class LaunchExplainer {
   Launch dated_;                                                     ///< its release is the one in force
   ExplainedLaunch explained_;
   std::size_t unknown_ = 0;  ///< arguments so far
+  bool experts_ = true;      ///< has the network any, as far as is known?
 };
 
 }  // namespace
