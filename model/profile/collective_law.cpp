@@ -136,6 +136,11 @@ bool reduces_by_trees(const Machine& machine, CollectiveKind kind, const GroupPl
   return machine.levels.front().in_network_reduction || !shares_adapters(machine, 1);
 }
 
+/// Every rank sends to the next at the same time: one hop, however many nodes there are.
+std::int64_t nodes_passed(CollectiveKind kind, std::int64_t nodes) {
+  return kind == CollectiveKind::send_recv ? 2 : nodes;
+}
+
 /// Each tier that the group crosses carries its share at the same time; the slowest decides, the outermost adds
 /// latency and the ramp of its ports.
 CollectiveTime through_ports(const Machine& machine, const Profile& profile, CollectiveKind kind, Bytes received,
@@ -161,7 +166,7 @@ CollectiveTime through_ports(const Machine& machine, const Profile& profile, Col
   for (std::size_t i = 1; i <= placement.below.size(); ++i) {
     const Level& level = machine.levels[i];
     const ScaleOutLaw law = scale_out_law(profile, level);
-    latency = scale_out_time(law, Bytes(0), placement.nodes, 1, level.bandwidth_per_gpu);
+    latency = scale_out_time(law, Bytes(0), nodes_passed(kind, placement.nodes), 1, level.bandwidth_per_gpu);
     const auto below = static_cast<double>(placement.below[i - 1]);
     const BytesPerSecond ports = entry_rate(machine, i, kind, placement.below[i - 1]) / below;
     // A cap is that of one connection; an exchange has one to every other instance.

@@ -142,6 +142,12 @@ TEST(CollectiveLaw, more_bytes_across_nodes_never_take_less_time) {
   EXPECT_GT(asked_times, 20000);
 }
 
+TEST(CollectiveLaw, neighbours_send_in_one_hop_however_many_nodes_there_are) {
+  const auto seconds = [](CollectiveKind kind, int nodes) { return asked({}, kind, nodes, nodes, 8).time.value(); };
+  EXPECT_DOUBLE_EQ(seconds(CollectiveKind::send_recv, 64), seconds(CollectiveKind::send_recv, 2));
+  EXPECT_GT(seconds(CollectiveKind::all_reduce, 64), seconds(CollectiveKind::all_reduce, 2));
+}
+
 /// Where each GPU has an adapter, two nodes reduce by trees, however fast the links inside are: with faster links no
 /// reduction takes longer.
 TEST(CollectiveLaw, faster_links_inside_a_node_never_slow_a_reduction_on_two) {
