@@ -93,9 +93,10 @@ void settle_loss(DialectWords& words, const TrlReleases& known) {
   if (words.has("loss_type")) return;
   if (words.is_on("use_liger_kernel") || words.is_on("use_liger") || known.until <= in_pieces)
     return words.put("loss_type", "nll");
-  put_trl(words, "loss_type", "chunked_nll", fmt::format("from {} on", since));
-  if (known.since < in_pieces)
-    words.note(fmt::format("TRL before {} makes all logits, which takes more memory: -- --loss_type nll", since));
+  words.put("loss_type", "chunked_nll");
+  words.launch.arguments.back().spelled = "loss_type (default of TRL)";
+  words.note(fmt::format("loss_type chunked_nll: TRL's own from {} on{}", since,
+      known.since >= in_pieces ? "" : "; before, it makes all logits, which takes more memory (-- --loss_type nll)"));
 }
 
 }  // namespace

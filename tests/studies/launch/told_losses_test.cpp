@@ -86,7 +86,8 @@ TEST(ToldLosses, AnUnknownOneIsWarnedOf) {
 
 /// trl/trainer/sft_config.py: which of both defaults holds is said where the launch fits releases of both.
 TEST(ToldLosses, TheOtherDefaultOfTrlIsNamed) {
-  EXPECT_THAT(reading_of(trl, "run.sh").notes, Contains(HasSubstr("TRL before 1.7.0 of June 2026 makes all logits")));
+  EXPECT_THAT(reading_of(trl, "run.sh").notes,
+      Contains(HasSubstr("TRL's own from 1.7.0 of June 2026 on; before, it makes all logits")));
 }
 
 /// torchtitan/config/configs.py: 2 bytes of a weight, 2 of its gradient and 4 of states, for 16 in all else.
