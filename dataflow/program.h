@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "model/base/large_value.h"
 #include "dataflow/attended_keys.h"
 #include "model/machine/machine.h"
 #include "model/network/operator.h"
@@ -218,6 +219,7 @@ struct Note {
 };
 
 struct Program {
+  LARGE_VALUE(Program);
   Precision precision = Precision::bf16;
   std::int64_t ranks = 1;
   std::int64_t stages = 1;        ///< size of the stage axis

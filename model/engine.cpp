@@ -7,11 +7,14 @@
 
 #include <fmt/format.h>
 
+#include "model/base/large_value.h"
 #include "model/base/contains.h"
 #include "model/base/row_text.h"
 #include "model/machine/plausible.h"
 
 namespace stepcast {
+
+LARGE_VALUE_MEMBERS(Engine)
 namespace {
 
 constexpr Choice<CacheRule> rule_names[] = {{"of total", CacheRule::of_total}, {"of free", CacheRule::of_free}};

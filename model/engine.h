@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/base/large_value.h"
 #include "model/base/error.h"
 #include "model/base/units.h"
 #include "model/profile/profile.h"
@@ -41,6 +42,7 @@ enum class UnevenStages : std::uint8_t {
 inline constexpr double usual_cache_rate = 0.95;
 
 struct Engine {
+  LARGE_VALUE(Engine);
   std::string id, name, source, from, until;  ///< months "2024-07" of its releases; until "" = today
   std::vector<std::string> aliases;           ///< names in records
   std::string kernels;                        ///< whose kernels the laws are of: "vllm", "trtllm", "sglang"

@@ -4,12 +4,15 @@
 
 #include <fmt/format.h>
 
+#include "model/base/large_value.h"
 #include "model/base/contains.h"
 #include "model/base/row_text.h"
 #include "model/machine/plausible.h"
 #include "model/profile/step_parameter.h"
 
 namespace stepcast {
+
+LARGE_VALUE_MEMBERS(Stack)
 namespace {
 
 constexpr Choice<AttentionForm> attention_names[] = {

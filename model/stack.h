@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "model/base/large_value.h"
 #include "model/base/error.h"
 #include "model/loss_form.h"
 #include "model/machine/machine.h"
@@ -39,6 +40,7 @@ enum class Capture : std::uint8_t {
 };
 
 struct Stack {
+  LARGE_VALUE(Stack);
   std::string id, name, source, from, until;  ///< dates "2022-05"; until "" = today
   std::vector<std::string> aliases;
   AttentionForm attention = AttentionForm::fused;

@@ -1,3 +1,4 @@
+#include "model/base/large_value.h"
 #include "dataflow/lower/lower.h"
 
 #include <algorithm>
@@ -14,6 +15,8 @@
 #include "model/network/sized/resize_network.h"
 
 namespace stepcast::dataflow {
+
+LARGE_VALUE_MEMBERS(Program)
 namespace {
 
 double element_bytes(Precision precision) {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "model/base/large_value.h"
 #include "model/machine/gpu_json.h"
 #include "model/machine/machine_names.h"
 #include "model/machine/plausible.h"
@@ -7,6 +8,8 @@
 #include "model/base/row_text.h"
 
 namespace stepcast {
+
+LARGE_VALUE_MEMBERS(Gpu)
 namespace {
 
 void check_peak(JsonObject& peak, const char* precision, FlopsPerSecond rate) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "model/base/large_value.h"
 #include "model/base/error.h"
 #include "model/base/units.h"
 
@@ -18,6 +19,7 @@ Expected<Precision> parse_precision(const std::string& name, const std::string& 
 const char* to_text(Precision precision);
 
 struct Gpu {
+  LARGE_VALUE(Gpu);
   std::string id, name, architecture, source;
   std::vector<std::string> aliases;
   int multiprocessors = 0;
@@ -69,6 +71,7 @@ struct FabricGraph {
 };
 
 struct Machine {
+  LARGE_VALUE(Machine);
   std::string id, name, source;
   std::vector<std::string> aliases;
   Gpu gpu;

@@ -1,4 +1,5 @@
 // Machines from JSON and back.
+#include "model/base/large_value.h"
 #include "model/base/contains.h"
 #include "model/machine/machine.h"
 
@@ -10,6 +11,8 @@
 #include "model/base/row_text.h"
 
 namespace stepcast {
+
+LARGE_VALUE_MEMBERS(Machine)
 namespace {
 
 constexpr std::int64_t most_gpus = 10'000'000;

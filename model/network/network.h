@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/base/large_value.h"
 #include "model/base/error.h"
 #include "model/network/adapters.h"
 #include "model/network/mixer.h"
@@ -189,6 +190,7 @@ struct LayerInputs {
 
 /// A network as its config states it. Counts are per model, not per rank.
 struct NetworkSpec {
+  LARGE_VALUE(NetworkSpec);
   std::string id, name, source;
   std::vector<std::string> aliases;  ///< Hugging Face and vendor names
   std::int64_t layers = 0, hidden = 0, ffn_hidden = 0, heads = 0, kv_heads = 0, head_dim = 0, vocab = 0;

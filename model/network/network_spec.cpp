@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 
 #include "model/network/network.h"
+#include "model/base/large_value.h"
 #include "model/network/network_rules.h"
 #include "model/base/row_text.h"
 
 namespace stepcast {
+
+LARGE_VALUE_MEMBERS(NetworkSpec)
 namespace {
 
 constexpr Choice<Norm> norm_names[] = {

@@ -8,7 +8,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/base/large_value.h"
 namespace stepcast {
+
+LARGE_VALUE_MEMBERS(Correction)
 namespace {
 
 constexpr double value_unit = 1e-4;

@@ -9,11 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "model/base/large_value.h"
 #include "model/base/json_reader.h"
 
 namespace stepcast {
 
 struct Correction {
+  LARGE_VALUE(Correction);
   int depth = 0;
   std::vector<std::uint8_t> feature;  ///< tables x depth
   std::vector<float> threshold;       ///< tables x depth

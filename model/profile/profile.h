@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "model/base/large_value.h"
 #include "model/profile/correction.h"
 #include "model/base/error.h"
 #include "model/machine/gpu_units.h"
@@ -263,6 +264,7 @@ struct OverlapLaw {
 
 /// Under which circumstances the tables behind a profile were taken. "" and 0: not known.
 struct Conditions {
+  LARGE_VALUE(Conditions);
   std::string device, driver, cuda, cublas, nccl, date, launch_mode;
   double sm_clock_mhz = 0, memory_clock_mhz = 0, power_limit_w = 0;
   std::vector<std::string> sources;  ///< a line per table: what it holds, whose it is, how many rows
@@ -283,6 +285,7 @@ struct HostCosts {
 /// Forecasts of steps read the laws of gemm, attention and memory; attention_kernels, memory_ops and moe have one
 /// reader, `stepcast kernel` (kernel_law.h), and stand in reports of a profile.
 struct Profile {
+  LARGE_VALUE(Profile);
   std::string id, name, gpu;  ///< catalogue id of the GPU it was measured on
   std::vector<std::string> aliases;
   std::string context;  ///< clocks, driver, library versions, date, burst or sustained

@@ -4,11 +4,16 @@
 
 #include <fmt/format.h>
 
+#include "model/base/large_value.h"
 #include "model/machine/plausible.h"
 #include "model/profile/kernel_features.h"
 #include "model/profile/read_laws.h"
 
 namespace stepcast {
+
+LARGE_VALUE_MEMBERS(Conditions)
+
+LARGE_VALUE_MEMBERS(Profile)
 namespace {
 
 constexpr NumberRange not_negative{0, 1e9};

@@ -40,15 +40,16 @@ void warn(std::vector<std::string>& warnings, const std::string& name, const std
 /// Collectives that share a reason are one line: the first by name and figures, the others counted.
 void add_link_warnings(const std::vector<LinkPoint>& points, std::vector<std::string>& warnings) {
   struct Reason {
-    std::string key, line;
+    std::string link, because, line;
     int more = 0;
   };
   std::vector<Reason> reasons;
   for (const LinkPoint& point : points) {
     if (point.warning.empty()) continue;
-    const std::string key = point.link + point.warning.substr(std::min(point.warning.size(), point.warning.find(": ")));
-    const auto known = std::find_if(reasons.begin(), reasons.end(), [&](const Reason& one) { return one.key == key; });
-    if (known == reasons.end()) reasons.push_back({key, fmt::format("{}: {}", point.name, point.warning)});
+    const auto known = std::find_if(reasons.begin(), reasons.end(),
+        [&](const Reason& one) { return one.link == point.link && one.because == point.faster_because; });
+    if (known == reasons.end())
+      reasons.push_back({point.link, point.faster_because, fmt::format("{}: {}", point.name, point.warning)});
     else ++known->more;
   }
   for (const Reason& reason : reasons)
@@ -59,6 +60,7 @@ void add_link_warnings(const std::vector<LinkPoint>& points, std::vector<std::st
 void add_warnings(const Prediction& prediction, RooflineReport& report) {
   std::vector<std::string>& warnings = report.warnings;
   warnings = prediction.warnings;
+  report.forecast_warnings = warnings.size();
   for (const OperatorPoint& point : report.points) warn(warnings, point.block + " " + point.name, point.warning);
   for (const LoosePoint& point : report.loose) warn(warnings, point.kind + " " + point.shape, point.warning);
   add_link_warnings(report.links.points, warnings);

@@ -2,6 +2,7 @@
 // else.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -44,7 +45,8 @@ struct RooflineReport {
   std::vector<OperatorBoundaries> boundaries;
   Waterfall fall;
   Provenance provenance;
-  std::vector<std::string> warnings;  ///< points above roofs, those of the forecast
+  std::vector<std::string> warnings;  ///< those of the forecast, then points above roofs
+  std::size_t forecast_warnings = 0;  ///< how many of them are the forecast's
 };
 
 struct MeasuredFile {

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "model/base/large_value.h"
 namespace stepcast::run {
+
+LARGE_VALUE_MEMBERS(Request)
 
 std::vector<std::string> texts_of(const std::vector<Remark>& remarks) { return names_of(remarks, &Remark::text); }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/base/large_value.h"
 #include "studies/run/fields.h"
 #include "studies/run/nouns.h"
 
@@ -31,6 +32,7 @@ struct Remark {
 std::vector<std::string> texts_of(const std::vector<Remark>& remarks);
 
 struct Request {
+  LARGE_VALUE(Request);
   struct Value {
     std::string text, where;
   };

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/base/large_value.h"
 #include "dataflow/lower/lower.h"
 #include "dataflow/lower/read_plan.h"
 #include "model/base/contains.h"
@@ -19,6 +20,8 @@
 #include "studies/run/usual_software.h"
 
 namespace stepcast::run {
+
+LARGE_VALUE_MEMBERS(Scenario)
 namespace {
 
 /// Fills the scenario field by field; what nobody said is noted as it is filled in.

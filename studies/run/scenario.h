@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "model/base/large_value.h"
 #include "model/plan.h"
 #include "model/step_tuning.h"
 #include "studies/run/nouns.h"
@@ -23,6 +24,7 @@ struct PipelineChoice {
 };
 
 struct Scenario {
+  LARGE_VALUE(Scenario);
   Chosen<NetworkSpec> network;
   Chosen<Machine> machine;
   Chosen<Stack> stack;  ///< with `ways`; its id is that of the row without them

@@ -1,6 +1,7 @@
 // The roofline's page: what ran, four pictures with a table each, and under which circumstances the figures hold. All
 // of it is readable without the script, which moves, filters and explains the marks.
 #include <algorithm>
+#include <cstddef>
 
 #include <fmt/format.h>
 
@@ -52,17 +53,11 @@ std::vector<std::string> all_escaped(const std::vector<std::string>& texts) {
   return safe;
 }
 
-template <typename Points> bool tells_of(const std::string& warning, const Points& points) {
-  return std::any_of(points.begin(), points.end(),
-      [&](const auto& point) { return !point.warning.empty() && warning.find(point.warning) != std::string::npos; });
-}
-
 /// Points above a roof first: their figures are not to be trusted before the cause is known.
 std::string roofline_warnings(const RooflineReport& report) {
   std::vector<std::string> items = report.warnings;
-  std::stable_partition(items.begin(), items.end(), [&](const std::string& text) {
-    return tells_of(text, report.points) || tells_of(text, report.loose) || tells_of(text, report.links.points);
-  });
+  const std::size_t own = std::min(report.forecast_warnings, items.size());
+  std::rotate(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(own), items.end());
   if (items.empty()) return "";
   return "<section id=\"warnings\" class=\"warnings\">\n<h2>Warnings</h2>\n" + html_list(all_escaped(items)) +
          "</section>\n";

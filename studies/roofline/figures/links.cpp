@@ -210,8 +210,9 @@ class LinkPlotter {
     if (link.value() <= 0) return;
     point.share_of_roof = point.bus / link;
     if (point.share_of_roof <= 1.01) return;
+    point.faster_because = faster_reason(cost_, prediction_.program, move);
     point.warning = fmt::format("{} is {:.0f} % of the link's {}: {}", format_rate(point.bus),
-        100 * point.share_of_roof, format_rate(link), faster_reason(cost_, prediction_.program, move));
+        100 * point.share_of_roof, format_rate(link), point.faster_because);
   }
 
   const Prediction& prediction_;

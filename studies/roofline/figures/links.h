@@ -43,8 +43,9 @@ struct LinkPoint {
   std::string bound;          ///< "latency" where that is more than half of a call, else "bandwidth"
   Source source = Source::assumed;
   std::string law, because;
-  std::string outside;  ///< of the frame: "3.1e+08 FLOP/B lies right of the frame"; "" = inside
-  std::string warning;  ///< faster than the link's datasheet rate: by how much, and what to check; "" = not
+  std::string outside;         ///< of the frame: "3.1e+08 FLOP/B lies right of the frame"; "" = inside
+  std::string warning;         ///< faster than the link's datasheet rate: by how much, and what to check; "" = not
+  std::string faster_because;  ///< the last part of the warning, which collectives of a link may share
   [[nodiscard]] double exposed_share() const { return time.value() > 0 ? exposed / time : 0; }
 };
 

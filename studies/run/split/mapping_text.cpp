@@ -7,9 +7,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/base/large_value.h"
 #include "sim/schedule/schedule_table.h"
 
 namespace stepcast::run {
+
+LARGE_VALUE_MEMBERS(Split)
 namespace {
 
 const char* context_alias(ContextKind kind) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "model/base/large_value.h"
 #include "studies/run/split/switches.h"
 
 namespace stepcast::run {
@@ -16,6 +17,7 @@ enum class Scatter : std::uint8_t { none, stated, implied };  ///< stated: a lin
 
 /// A split as the flags state it, checked.
 struct Split {
+  LARGE_VALUE(Split);
   std::int64_t tp = 1, cp = 1, dp = 1, pp = 1, chunks = 1;
   bool experts = false;  ///< the network has experts: a second mesh line factors the same ranks for them
   bool attention = true, mixer = false, plain_mlp = true;  ///< what the network's layers have

@@ -161,6 +161,7 @@ TEST(RooflinePage, PointsAboveRoofsComeFirstAmongWarnings) {
   RooflineReport report = sample_report();
   report.points[3].warning = "1.2 times its roof: check the clocks";
   report.warnings = {"the forecast's own", "layer mlp.up: 1.2 times its roof: check the clocks"};
+  report.forecast_warnings = 1;
   const std::string page = roofline_page(report);
   const std::size_t above = page.find("<li>layer mlp.up: 1.2 times"), own = page.find("<li>the forecast&#39;s own");
   ASSERT_NE(above, std::string::npos);
