@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "dataflow/lower/block_facts.h"
+#include "dataflow/lower/fuse/block_facts.h"
 #include "dataflow/lower/placed_networks.h"
 #include "model/network/network.h"
 

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "dataflow/lower/fuse.h"
+#include "dataflow/lower/fuse/fuse.h"
 #include "dataflow/lower/lowering.h"
 #include "dataflow/place/resize.h"
 #include "model/network/sized/resize_network.h"

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "dataflow/lower/fuse.h"
+#include "dataflow/lower/fuse/fuse.h"
 #include "dataflow/lower/lowering.h"
 
 namespace stepcast::dataflow {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "dataflow/lower/fuse.h"
+#include "dataflow/lower/fuse/fuse.h"
 #include "dataflow/lower/lowering.h"
 #include "dataflow/place/moves.h"
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "dataflow/lower/block_facts.h"
+#include "dataflow/lower/fuse/block_facts.h"
 #include "dataflow/lower/built_networks.h"
 #include "dataflow/lower/read_plan.h"
 #include "dataflow/lower/stages.h"

@@ -97,8 +97,8 @@ KernelTime corrected(KernelTime out, const Law& law, const GpuUnits& units, Feat
 }
 
 /// What of a load's bytes belongs to an accumulator. Loads count 1.5 of its size, as laws without a term of their own
-/// want it (dataflow/lower/work.cpp); fp32 is read and written whole. Sums in two bytes count as any load: nobody timed
-/// them.
+/// want it (dataflow/lower/fuse/work.cpp); fp32 is read and written whole. Sums in two bytes count as any load: nobody
+/// timed them.
 struct AccumulatorShare {
   Bytes counted, moved;
 };

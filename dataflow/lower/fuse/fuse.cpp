@@ -1,4 +1,4 @@
-#include "dataflow/lower/fuse.h"
+#include "dataflow/lower/fuse/fuse.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "dataflow/lower/block_facts.h"
+#include "dataflow/lower/fuse/block_facts.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Products: shapes, what joins into one launch, and the passes that stand beside them.
 #include <algorithm>
 
-#include "dataflow/lower/work.h"
+#include "dataflow/lower/fuse/work.h"
 #include "model/base/contains.h"
 
 namespace stepcast::dataflow {

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "dataflow/lower/fuse.h"
-#include "dataflow/lower/logits.h"
+#include "dataflow/lower/fuse/fuse.h"
+#include "dataflow/lower/fuse/logits.h"
 #include "dataflow/place/placement.h"
 #include "model/base/contains.h"
 

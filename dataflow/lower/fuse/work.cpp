@@ -1,5 +1,5 @@
 // Shapes, FLOPs and bytes of one launch on one rank.
-#include "dataflow/lower/work.h"
+#include "dataflow/lower/fuse/work.h"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "dataflow/attended_keys.h"
-#include "dataflow/lower/work.h"
+#include "dataflow/lower/fuse/work.h"
 #include "model/base/contains.h"
 
 namespace stepcast::dataflow {

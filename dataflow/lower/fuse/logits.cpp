@@ -1,4 +1,4 @@
-#include "dataflow/lower/logits.h"
+#include "dataflow/lower/fuse/logits.h"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "dataflow/lower/fuse.h"
+#include "dataflow/lower/fuse/fuse.h"
 #include "dataflow/place/moves.h"
 
 namespace stepcast::dataflow {

@@ -1,7 +1,7 @@
 // Launches that are priced by the bytes they touch: pointwise operators and look-ups.
 #include <algorithm>
 
-#include "dataflow/lower/work.h"
+#include "dataflow/lower/fuse/work.h"
 #include "model/base/contains.h"
 
 namespace stepcast::dataflow {

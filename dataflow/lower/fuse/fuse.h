@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "dataflow/lower/block_facts.h"
+#include "dataflow/lower/fuse/block_facts.h"
 #include "dataflow/place/block.h"
 #include "dataflow/program.h"
 #include "model/network/network.h"

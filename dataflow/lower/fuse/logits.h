@@ -1,7 +1,7 @@
 // The logits of a block with a loss: which tensors they are, and how much of them lies in memory at once.
 #pragma once
 
-#include "dataflow/lower/fuse.h"
+#include "dataflow/lower/fuse/fuse.h"
 
 namespace stepcast::dataflow {
 

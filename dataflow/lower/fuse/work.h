@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "dataflow/lower/fuse.h"
+#include "dataflow/lower/fuse/fuse.h"
 
 namespace stepcast::dataflow {
 
