@@ -226,6 +226,20 @@ TEST(HfNetwork, LongerSequencesOfMiniCpmSeePickedBlocks) {
   EXPECT_EQ(run_line("infer " + file + " --gpus 1 --prompt 8").code, 2);
 }
 
+/// Files that stand beside a network's say what they are.
+TEST(HfNetwork, FilesOfNoNetworkSayWhatTheyAre) {
+  const std::string file = testing_program::own_path("hf-foreign.json");
+  for (const auto& [text, what] :
+      {std::pair{R"({"peft_type": "LORA", "r": 16})", "adapters beside a network"},
+          {R"({"dim": 64, "n_layers": 2, "n_heads": 4})", "params.json"}, {R"({"medusa_num_heads": 5})", "guess words"},
+          {R"({"made_up": 1})", "of no network that is known"}, {"model:\n  dim: 64\n", "no JSON object"}}) {
+    std::ofstream(file) << text;
+    const auto run = run_line("predict " + file + " --gpus 8");
+    EXPECT_EQ(run.code, 2);
+    EXPECT_THAT(run.err, HasSubstr(what));
+  }
+}
+
 /// Layers that no operator describes are counted and named, and not forecast.
 TEST(HfNetwork, ShowCountsLayersThatPredictRefuses) {
   const std::string file = testing_program::own_path("hf-bert.json");

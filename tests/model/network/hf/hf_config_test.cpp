@@ -303,6 +303,36 @@ TEST(ReadHfConfig, GoesByTheTypeWhereNoArchitectureIsNamed) {
       testing::HasSubstr("the config names no architecture"));
 }
 
+/// A model_type that several classes have, one whose layers are missing, and one that nobody knows.
+TEST(ReadHfConfig, SaysWhatAModelTypeAloneTells) {
+  EXPECT_THAT(config_error(R"({"model_type": "deberta-v2", "hidden_size": 64})"),
+      testing::AllOf(testing::HasSubstr("'deberta-v2' tells none of several classes"),
+          testing::HasSubstr("--as deberta-model, --as deberta-masked")));
+  EXPECT_THAT(config_error(R"({"model_type": "t5", "d_model": 64})"), testing::HasSubstr("--as t5"));
+  EXPECT_THAT(
+      config_error(R"({"model_type": "gla", "hidden_size": 64})"), testing::HasSubstr("gated linear attention"));
+  EXPECT_THAT(config_error(R"({"model_type": "hgrn2", "hidden_size": 64})"), testing::HasSubstr("linear recurrences"));
+  EXPECT_THAT(config_error(R"({"model_type": "made_up"})"), testing::HasSubstr("model_type 'made_up' is not known"));
+}
+
+/// GPT-Neo: layers in a window by the list of them, biases on outputs and the MLP alone.
+TEST(ReadHfConfig, LayersOfGptNeoAreForecast) {
+  const auto read = [](const char* layers) {
+    return read_hf_config(std::string(R"({"architectures": ["GPTNeoForCausalLM"], "hidden_size": 64, "num_heads": 4,
+        "num_layers": 4, "vocab_size": 100, "max_position_embeddings": 512, "window_size": 32, "attention_layers": )") +
+                              layers + "}",
+        "config.json");
+  };
+  const auto turns = read(R"(["global", "local", "global", "local"])");
+  ASSERT_TRUE(turns) << to_text(turns.error());
+  EXPECT_TRUE(turns->missing.empty());
+  EXPECT_EQ(turns->network.window.pattern, "fw");
+  EXPECT_EQ(turns->network.window.positions, 32);
+  EXPECT_TRUE(turns->network.mlp_bias && turns->network.out_bias && !turns->network.linear_bias);
+  EXPECT_FALSE(read(R"(["global", "local", "global"])"));
+  EXPECT_FALSE(read(R"(["global", "far", "global", "local"])"));
+}
+
 TEST(ReadHfConfig, NamesTheLayersOfClassesThatItCannotBuild) {
   const auto named = [](const char* name) { return config_error(config_with(llama_config, "LlamaForCausalLM", name)); };
   EXPECT_THAT(named("RWKV7ForCausalLM"), testing::HasSubstr("not built here: time mixing"));
