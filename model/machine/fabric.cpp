@@ -205,4 +205,18 @@ Expected<void> check_fabric(const Machine& machine) {
   return {};
 }
 
+Expected<Machine> with_node_gpus(Machine machine, std::int64_t gpus, const std::string& where) {
+  const Level& first = machine.levels.front();
+  const std::int64_t whole = first.gpus;
+  if (gpus < 1 || gpus > whole)
+    return fail(where, fmt::format("{} GPUs of a {}, and one of {} has {}", gpus, first.name, machine.name, whole),
+        fmt::format("from 1 to {}, or --machine with another one", whole));
+  if (first.name != "node") return machine;
+  for (Level& level : machine.levels) {
+    level.gpus = level.gpus / whole * gpus;
+    if (&level != &machine.levels.front()) level.ports = std::max(1, static_cast<int>(level.ports * gpus / whole));
+  }
+  return machine;
+}
+
 }  // namespace stepcast

@@ -81,6 +81,10 @@ struct Machine {
   [[nodiscard]] std::int64_t max_gpus() const { return levels.back().gpus; }
 };
 
+/// What a job sees that has `gpus` GPUs of each node: as many nodes, each with its part of the adapters. Machines whose
+/// first level is wider than a host (racks of trays) stay as they are. Errors: more than a node has.
+Expected<Machine> with_node_gpus(Machine machine, std::int64_t gpus, const std::string& where);
+
 /// The graph behind `levels` (check_fabric sees that it is connected, and that the widest path between two GPUs of one
 /// tier carries what the tier claims).
 FabricGraph fabric_graph(const Machine& machine);

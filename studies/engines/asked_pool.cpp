@@ -183,7 +183,7 @@ struct HeldGpus {
 };
 std::optional<HeldGpus> held_gpus(const EnginePool& pool) {
   SaidArguments said = pool.server;
-  const bool several = pool.on_ray || said.text("nnodes") || said.text("node_rank") ||
+  const bool several = pool.on_ray || said.text("nnodes").value_or("1") != "1" || said.text("node_rank") ||
                        said.text("distributed_executor_backend") == "ray";
   if (several && !pool.holds_all) return std::nullopt;
   // of one machine, where those of all ranks may stand on several
@@ -210,20 +210,55 @@ Expected<void> check_held_gpus(const EngineSettings& s, const EnginePool& pool, 
       "as many GPUs as ranks; --tp N and --pp N go over the launch");
 }
 
+/// Ranks of one engine: flags go over the launch.
+Expected<std::int64_t> ranks_of(const EngineSettings& s, const ToldFlags& told, const std::string& where) {
+  const auto ways = [&](const char* flag, std::int64_t said) {
+    const auto found = told.find(flag);
+    return found == told.end() ? said : parsed_number<std::int64_t>(found->second).value_or(said);
+  };
+  return product_of_ways({ways("--tp", s.tp), ways("--pp", s.pp), ways("--dp-attention", s.groups)}, where);
+}
+
+/// GPUs that it has of each node that it stands on; 0: not told. SGLang deals ranks to nodes evenly
+/// (python/sglang/srt/entrypoints/engine.py, _calculate_rank_ranges), and so does vLLM (vllm/config/parallel.py,
+/// local_world_size), whose data ranks of a node data_parallel_size_local tells. Errors: ranks that do not divide, or
+/// do not fit into a pod.
+Expected<std::int64_t> node_gpus_of(const EngineSettings& s, EnginePool& pool, const ToldFlags& told) {
+  TRY(const std::int64_t ranks, ranks_of(s, told, pool.server.where));
+  TRY(const auto nodes, pool.server.count("nnodes"));
+  TRY(const auto local, pool.server.count("data_parallel_size_local"));
+  TRY(const auto of_node, pool.server.count("gpus_per_node"));
+  std::int64_t gpus = of_node.value_or(pool.node_gpus);
+  if (nodes && *nodes > 1) {
+    if (ranks % *nodes != 0)
+      return fail(pool.server.where, fmt::format("{} ranks on {} nodes", ranks, *nodes),
+          "as many on each node; --tp N, --pp N and --dp-attention N go over the launch");
+    gpus = ranks / *nodes;
+  } else if (local && *local > 0 && s.groups > *local) {
+    TRY(gpus, product_of_ways({*local, ranks / s.groups}, pool.server.where));
+  }
+  if (pool.node_gpus > 0 && gpus > pool.node_gpus)
+    return fail(pool.server.where,
+        fmt::format("{} ranks on a node, and its pod asks for {} GPUs", gpus, pool.node_gpus), "as many GPUs as ranks");
+  return gpus < ranks ? gpus : 0;
+}
+
 /// Errors: more GPUs than --gpus takes, or than the engine has. Flags that say how many engines there are go over the
 /// launch.
-Expected<void> put_split(const EngineSettings& s, const EnginePool& pool, const NetworkSpec& network,
-    const ToldFlags& told, AskedEngine& out) {
+Expected<void> put_split(
+    const EngineSettings& s, EnginePool& pool, const NetworkSpec& network, const ToldFlags& told, AskedEngine& out) {
   const bool experts = network.experts.count > 0;
   const bool side_by_side = s.groups_or_copies && !experts;
   const std::int64_t groups = side_by_side ? 1 : s.groups;
   const bool counted = told.contains("--replicas");
   TRY(product_of_ways({s.tp, s.pp, s.groups, counted ? 1 : s.copies, counted ? 1 : pool.copies}, pool.server.where));
   TRY(check_held_gpus(s, pool, told));
+  TRY(const std::int64_t node_gpus, node_gpus_of(s, pool, told));
   const std::int64_t copies = counted ? 1 : s.copies * pool.copies * (side_by_side ? s.groups : 1);
   const auto put = [&](const char* flag, std::int64_t value) {
     if (value > 1) out.flags[flag] = std::to_string(value);
   };
+  if (node_gpus > 0) out.flags["--node-gpus"] = std::to_string(node_gpus);
   put("--tp", s.tp), put("--pp", s.pp), put("--dcp", s.cache_over), put("--dp-attention", groups),
       put("--replicas", copies);
   const std::int64_t over = s.experts_over_all ? s.tp * groups : s.experts_over.value_or(1);
@@ -261,8 +296,8 @@ Expected<void> settle_copies(
   return {};
 }
 
-Expected<void> put_pool(const EngineSettings& settings, const EnginePool& pool, const NetworkSpec& network,
-    const Gpu& gpu, const ToldFlags& told, AskedEngine& out) {
+Expected<void> put_pool(const EngineSettings& settings, EnginePool& pool, const NetworkSpec& network, const Gpu& gpu,
+    const ToldFlags& told, AskedEngine& out) {
   TRY(put_split(settings, pool, network, told, out));
   TRY(put_layers(settings, pool, network, told, out));
   TRY(settle_row(settings, pool, network, gpu, told, out));
@@ -317,6 +352,8 @@ Expected<void> put_prompts(
   for (const char* flag : {"--tp", "--pp", "--ep", "--dp-attention"})
     if (std::string_view(flag) != "--pp" || ways(flag) > 1)
       out.flags[fmt::format("--prefill{}", flag + 1)] = std::to_string(ways(flag));
+  if (const auto seat = prompts.flags.find("--node-gpus"); seat != prompts.flags.end())
+    out.flags["--prefill-node-gpus"] = seat->second;
   out.flags["--prefill-replicas"] = std::to_string(replicas);
   out.flags["--prefill-most-sequences"] = std::to_string(prompts.row.most_sequences);
   out.flags["--prefill-most-positions"] = std::to_string(prompts.row.most_positions);

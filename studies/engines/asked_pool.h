@@ -20,8 +20,8 @@ std::string release_of(const EnginePool& pool, const ToldFlags& told);
 Expected<void> settle_copies(EnginePool& pool, const char* flag, const ToldFlags& told, bool lenient, AskedEngine& out);
 
 /// Errors: more GPUs than there are, shares that are none, windows and layers of stages that are not the network's.
-Expected<void> put_pool(const EngineSettings& settings, const EnginePool& pool, const NetworkSpec& network,
-    const Gpu& gpu, const ToldFlags& told, AskedEngine& out);
+Expected<void> put_pool(const EngineSettings& settings, EnginePool& pool, const NetworkSpec& network, const Gpu& gpu,
+    const ToldFlags& told, AskedEngine& out);
 
 /// The pool that says the tokens of prompts.
 struct TokenPool {

@@ -42,6 +42,7 @@ struct EngineLine {
   std::string chip;                 ///< "TPUs" where it starts on accelerators that are no GPUs
   std::string gpu_kind;             ///< "nvidia-l4" where the deployment asks for nodes with such GPUs
   std::int64_t gpus = 0;            ///< of the one machine that the file asks for; 0: not told
+  std::int64_t node_gpus = 0;       ///< of each of several machines that its ranks stand on; 0: not told
   bool holds_all = false;           ///< they are those of all ranks of the engine, on any number of machines
   bool on_ray = false;              ///< its script starts Ray, so that its ranks may stand on several machines
 };

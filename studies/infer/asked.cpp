@@ -23,6 +23,7 @@ ServingWishes engine_wishes(const Arguments& arguments) {
   w.gpus = count_of(arguments, "--gpus", 0);
   w.tp = count_of(arguments, "--tp", 1), w.pp = count_of(arguments, "--pp", 1);
   w.ep = count_of(arguments, "--ep", 1), w.attention_dp = count_of(arguments, "--dp-attention", 1);
+  w.node_gpus = count_of(arguments, "--node-gpus", 0);
   w.layout = arguments.value("--layout");
   w.spare_experts = count_of(arguments, "--spare-experts", 0);
   w.exchange = arguments.value("--exchange");

@@ -61,6 +61,8 @@ std::span<const Flag> infer_flags() {
           .doc = "number type of the cache (default: as a file in front says, else bf16)"},
       count_flag("--gpus", split, "all GPUs, tp x pp for each replica (the default)", 10'000'000),
       count_flag("--tp", split, "tensor parallel ways", 32'768), count_flag("--pp", split, "pipeline stages", 32'768),
+      count_flag("--node-gpus", split, "GPUs of each node that it has: others are behind the network (default: all)",
+          10'000'000),
       {.name = "--layout",
           .key = "",
           .value = "N,..",

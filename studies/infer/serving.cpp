@@ -260,6 +260,9 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
 Expected<Serving> serving_of(const ServingWishes& wishes) {
   TRY(auto network, run::choose_network(wishes.network, "network"));
   TRY(auto machine, run::choose_machine(wishes.machine.empty() ? "dgx-h100" : wishes.machine, "--machine"));
+  if (wishes.node_gpus > 0) {
+    TRY(machine.row, with_node_gpus(std::move(machine.row), wishes.node_gpus, "--node-gpus"));
+  }
   run::Chosen<Engine> engine;
   if (wishes.row != nullptr) {
     engine.row = *wishes.row;

@@ -26,6 +26,7 @@ struct ServingWishes {
   std::int64_t attention_dp = 1;   ///< groups of tp ranks with sequences of their own, which share the experts
   std::int64_t cp = 1;             ///< prompts and their cache are split by position over so many
   std::int64_t dcp = 1;            ///< of tp ranks with the same key heads so many have a part of each sequence's cache
+  std::int64_t node_gpus = 0;      ///< that it has of each node; 0: all of them
   std::int64_t longest = 0;        ///< positions of the longest request that it is told to take; 0: it is not told
   std::string layout;              ///< layers of each stage, "31,30"; "": as the engine deals them out
   std::string context;             ///< how prompts come to all keys: "gather", "ring"; "": gather

@@ -22,7 +22,7 @@ std::vector<sim::ServingRequest> read_alone(std::vector<sim::ServingRequest> req
 }  // namespace
 
 Error error_of_prompts(Error error) {
-  for (const char* flag : {"--machine", "--engine", "--gpus", "--tp", "--pp", "--ep", "--dp-attention"})
+  for (const char* flag : {"--machine", "--engine", "--gpus", "--node-gpus", "--tp", "--pp", "--ep", "--dp-attention"})
     if (error.where == flag) error.where = fmt::format("--prefill{}", flag + 1);
   return error;
 }

@@ -60,7 +60,7 @@ Expected<void> check_load(const Arguments& arguments) {
 
 constexpr const char* prefill_flags[] = {"--prefill-machine", "--prefill-engine", "--prefill-gpus", "--prefill-tp",
     "--prefill-pp", "--prefill-ep", "--prefill-dp-attention", "--prefill-replicas", "--prefill-most-sequences",
-    "--prefill-most-positions"};
+    "--prefill-most-positions", "--prefill-node-gpus"};
 
 /// A pool of its own for prompts, where a flag speaks of it: what none says of engine, machine and number types is the
 /// other's.
@@ -73,6 +73,7 @@ Expected<std::optional<PromptPoolWishes>> prompt_pool(const Arguments& arguments
         "a divisor of --prefill-gpus");
   asked.engine.gpus /= asked.replicas;
   asked.engine.draft = 0;
+  asked.engine.node_gpus = count_of(arguments, "--prefill-node-gpus", 0);
   if (arguments.has("--prefill-machine")) {
     if (arguments.has("--profile") && arguments.value("--prefill-machine") != words.machine)
       return fail("--profile", "one GPU's laws for pools on two kinds of machine", "without it: each has its default");
@@ -116,6 +117,7 @@ std::vector<Flag> own_flags() {
       text_flag("--prefill-engine", "ID|FILE", pool, "a release of the same engine (default: --engine)", nullptr),
       count_flag("--prefill-tp", pool, "tensor parallel ways of each (default: its GPUs)", 32'768),
       count_flag("--prefill-pp", pool, "its pipeline stages (default 1)", 32'768),
+      count_flag("--prefill-node-gpus", pool, "GPUs of each node that it has (default: all)", most),
       count_flag("--prefill-ep", pool, "ranks that its experts are spread over (default 1)", 32'768),
       count_flag("--prefill-dp-attention", pool, "its groups with sequences of their own (default 1)", 32'768),
       count_flag("--prefill-most-sequences", pool, "that it reads at once (default: the engine's)", 1'000'000),
@@ -221,7 +223,7 @@ namespace {
 constexpr const char* not_emitted[] = {"--draft", "--accepted", "--json", "--html", "--products", "--layout", "--cp",
     "--cp-way", "--dcp", "--trace", "--seed", "--slo", "--warm-up", "--prefill-machine", "--prefill-engine",
     "--prefill-gpus", "--prefill-tp", "--prefill-pp", "--prefill-ep", "--prefill-dp-attention", "--prefill-replicas",
-    "--prefill-most-sequences", "--prefill-most-positions", "--spare-experts"};
+    "--prefill-most-sequences", "--prefill-most-positions", "--spare-experts", "--node-gpus", "--prefill-node-gpus"};
 
 Expected<void> check_emitted(const Arguments& arguments, bool changes_engine) {
   for (const char* flag : not_emitted)

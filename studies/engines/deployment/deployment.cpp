@@ -114,7 +114,7 @@ class ContainerReader {
     if (!found) return {};
     Surroundings around;
     around.gpu_kind = found->gpu_kind, around.gpus = found->gpus, around.copies = found->copies,
-    around.variables = found->variables;
+    around.several_pods = found->several, around.variables = found->variables;
     pod_gpus_ = 0, chip_ = other_chip(found->gpu_kind), release_ = release_of_image(found->image);
     return script(found->script, found->line, environment_of(root, around), around);
   }
@@ -182,7 +182,9 @@ class ContainerReader {
       if (line.program == nullptr || around.copies.count == 0) continue;
       if (!chip_.empty()) line.chip = chip_;
       if (line.release.empty()) line.release = release_;
-      line.gpu_kind = around.gpu_kind, line.gpus = around.gpus > 0 || around.several_pods ? around.gpus : pod_gpus_;
+      const std::int64_t gpus = around.gpus > 0 ? around.gpus : pod_gpus_;
+      line.gpu_kind = around.gpu_kind;
+      (around.several_pods ? line.node_gpus : line.gpus) = gpus;
       line.open_copies = open_copies(line, around);
       for (const auto& [name, value] : environment) line.environment.emplace(name, value);
       line.part = around.part, line.copies = scaled_ == nullptr ? around.copies.count : scaled_->count;

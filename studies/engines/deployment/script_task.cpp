@@ -67,8 +67,8 @@ std::optional<ScriptTask> skypilot(const YamlNode& document, const std::string& 
   const std::string nodes = text_of(document.find("num_nodes"));
   task.variables["SKYPILOT_NUM_NODES"] = nodes.empty() ? "1" : nodes;
   const bool one = nodes.empty() || nodes == "1", asks = task.script.find("SKYPILOT_N") != std::string::npos;
-  if (one) task.gpus = number_of(gpus);
-  else if (!asks)
+  task.gpus = number_of(gpus), task.several = !one;
+  if (!one && !asks)
     task.copies.open = fmt::format("{}:{} num_nodes {:.40}: the script runs on each of them", where,
         document.find("num_nodes")->position.line, nodes);
   if (service == nullptr) return task;

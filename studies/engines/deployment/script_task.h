@@ -16,7 +16,8 @@ struct ScriptTask {
   std::string script;
   std::size_t line = 0;  ///< where it begins
   std::string image, gpu_kind;
-  std::int64_t gpus = 0;                         ///< of the one machine that it runs on; 0: not told, or of several
+  bool several = false;                          ///< its ranks may stand on several machines
+  std::int64_t gpus = 0;                         ///< of a machine that it runs on; 0: not told
   std::map<std::string, std::string> variables;  ///< that the service sets
   Copies copies;
 };

@@ -63,6 +63,16 @@ void take_node_labels(const YamlNode& node, Surroundings& around) {
     if (const YamlNode* chosen = child(node.find("nodeSelector"), label)) around.gpu_kind = chosen->text;
 }
 
+/// Of a service in Dynamo's graph, which has them in front of its container (ai-dynamo/dynamo,
+/// deploy/operator/api/v1alpha1, Resources).
+std::int64_t gpus_of_service(const YamlNode& service) {
+  if (service.find("extraPodSpec") == nullptr) return 0;
+  for (const char* key : {"limits", "requests"})
+    if (const YamlNode* asked = child(child(service.find("resources"), key), "gpu"))
+      return std::max<std::int64_t>(0, parsed_number<std::int64_t>(asked->text).value_or(0));
+  return 0;
+}
+
 }  // namespace
 
 std::string text_of(const YamlNode* node) { return node == nullptr ? "" : node->text; }
@@ -117,11 +127,13 @@ std::int64_t gpus_of_container(const YamlNode& container) {
 
 void go_inside(const YamlNode& map, const std::string& where, Surroundings& around) {
   take_copies(map, where, around), take_job_pods(map, around);
-  // LeaderWorkerSet, RoleBasedGroup, KServe's and Dynamo's engines on several nodes, Ray's clusters: ranks lie on more
-  // pods than one
-  for (const char* key :
-      {"leaderWorkerTemplate", "leaderWorkerSet", "worker", "workerSpec", "multinode", "workerGroupSpecs", "raySpec"})
-    if (const YamlNode* part = map.find(key); part != nullptr && text_of(part) != "false") around.several_pods = true;
+  // LeaderWorkerSet, RoleBasedGroup, AIBrix's StormService, KServe's and Dynamo's engines on several nodes, Ray's
+  // clusters: ranks lie on more pods than one
+  for (const char* key : {"leaderWorkerTemplate", "leaderWorkerSet", "worker", "workerSpec", "multinode",
+           "workerGroupSpecs", "raySpec", "podGroupSize"})
+    if (const YamlNode* part = map.find(key); part != nullptr && text_of(part) != "false" && text_of(part) != "1")
+      around.several_pods = true;
+  if (const std::int64_t gpus = gpus_of_service(map); gpus > 0) around.gpus = gpus;
   take_node_labels(map, around);
   take_group(map, around);
   if (const PoolRole role = role_of_part(map); role != PoolRole::whole) around.role = role;

@@ -18,7 +18,7 @@ struct Surroundings {
   std::string part;
   Copies copies;
   std::string gpu_kind;       ///< of the nodes that it is for
-  std::int64_t gpus = 0;      ///< of the one machine that it runs on; 0: not told
+  std::int64_t gpus = 0;      ///< of a machine that it runs on; 0: not told
   bool several_pods = false;  ///< an engine's ranks may lie on more pods than one
   std::string job_pods;       ///< of a Job that has several: their number as written; "": it has one
   std::size_t job_line = 0;   ///< where they are told

@@ -40,7 +40,7 @@ const std::vector<ValuesForm>& value_forms() {
               {"vllmConfig/gpuMemoryUtilization", Means::value, "gpu-memory-utilization"},
               {"vllmConfig/maxLoras", Means::value, "max-loras"}, {"vllmConfig/runner", Means::value, "runner"},
               {"vllmConfig/convert", Means::value, "convert"}, {"vllmConfig/extraArgs", Means::words},
-              {"vllmConfig/v0"}, {"vllmConfig/v1", Means::variable, "VLLM_USE_V1"},
+              {"vllmConfig/v0", Means::zero_if_1, "VLLM_USE_V1"}, {"vllmConfig/v1", Means::variable, "VLLM_USE_V1"},
               {"vllmConfig/prometheusMultiprocDir"}, {"lmcacheConfig/enabled", Means::store},
               {"enableLoRA", Means::if_true, "enable-lora"}, {"modelURL"}, {"name"}, {"annotations"},
               {"podAnnotations"}, {"podLabels"}, {"pdb"}, {"nodeSelector"}, {"labels"}, {"serviceAccountName"},

@@ -16,6 +16,7 @@ enum class Means : std::uint8_t {
   words,      ///< words of a command as they are, a list or one text
   options,    ///< each entry is an option of its own: tensor_parallel_size: 2
   variable,   ///< of the environment: option=VALUE
+  zero_if_1,  ///< of the environment: option=0 where it is "1"
   variables,  ///< of the environment, by names and values
   store,      ///< keys and values go to a store of caches where it is true
   copies,

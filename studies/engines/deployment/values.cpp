@@ -67,7 +67,7 @@ class ValueReader {
     if (line.program == nullptr) return std::nullopt;
     line.line = line_of(*model);
     line.copies = copies_.count, line.open_copies = std::move(copies_.open);
-    line.gpu_kind = gpus_, line.gpus = several_ ? 0 : held_, line.chip = chip_,
+    line.gpu_kind = gpus_, line.gpus = several_ ? 0 : held_, line.node_gpus = several_ ? held_ : 0, line.chip = chip_,
     line.unfollowed = std::move(unfollowed_);
     line.environment = std::move(environment_);
     if (const YamlNode* name = part_.find("name"); name != nullptr) line.part = name->text;
@@ -199,6 +199,9 @@ class ValueReader {
       case Means::words: add_words(value); break;
       case Means::options: add_options(value); break;
       case Means::variable: environment_[std::string(row.option)] = is_true(value) ? "1" : "0"; break;
+      case Means::zero_if_1:
+        if (value.text == "1") environment_[std::string(row.option)] = "0";
+        break;
       case Means::store:
         if (!is_true(value)) break;
         add("--kv-transfer-config", value);

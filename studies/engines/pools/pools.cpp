@@ -129,8 +129,9 @@ EnginePool pool_of(const FoundLine& found) {
   EnginePool pool;
   pool.server = found.said, pool.environment = found.line.environment;
   pool.copies = found.line.copies, pool.open_copies = found.line.open_copies;
-  pool.gpu_kind = found.line.gpu_kind, pool.gpus = found.line.gpus, pool.holds_all = found.line.holds_all,
-  pool.on_ray = found.line.on_ray, pool.release = found.line.release, pool.precision = found.line.precision;
+  pool.gpu_kind = found.line.gpu_kind, pool.gpus = found.line.gpus, pool.node_gpus = found.line.node_gpus,
+  pool.holds_all = found.line.holds_all, pool.on_ray = found.line.on_ray, pool.release = found.line.release,
+  pool.precision = found.line.precision;
   pool.doubts = found.line.unfollowed, pool.notes = found.said.notes;
   // An engine on other chips than GPUs is another program, and no profile is of them.
   const std::string chip =
