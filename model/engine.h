@@ -106,6 +106,16 @@ struct Engine {
   bool ends_at_positions = false;  ///< a sequence ends where the network's positions do
   std::int64_t cache_block = 16;   ///< positions that the cache is dealt out in
   bool keeps_windows = false;      ///< the cache keeps keys that no window reaches any more
+  /// But of these families of networks, whose layers with windows have a pool of their own, of so much of the positions
+  /// that the other layers have room for, however long the window is.
+  struct WindowPool {
+    std::vector<std::string> families;
+    double share = 1;
+  };
+  std::vector<WindowPool> window_pools;
+  [[nodiscard]] const WindowPool* window_pool(const std::string& family) const;  ///< nullptr: it has none
+  /// families of latent attention that it runs with keys and values of each head
+  std::vector<std::string> expands_latents;
   CacheRule cache_rule = CacheRule::of_total;
   double cache_share = 0.9;
   /// activations of an iteration of prompts: 2 bytes x positions x hidden x these, on 1, 2, 4, and 8 or more tensor
