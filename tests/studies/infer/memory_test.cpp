@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "model/catalog.h"
+#include "model/network/hf/config.h"
 #include "studies/infer/phases.h"
 #include "studies/infer/start_rules.h"
 #include "tests/studies/infer/serving_by_name.h"
@@ -58,6 +59,21 @@ TEST(InferMemory, WindowsHaveAPoolWhereTheClassOfTheNetworkHasOne) {
   const Engine& sglang = **find_row(built_in().engines, "sglang", "engine");
   for (const char* pooled : {"llama4-scout", "gemma4-31b", "step-3.5-flash", "gpt-oss-120b", "deepseek-v4-flash"})
     EXPECT_NE(sglang.window_pool((*find_row(built_in().networks, pooled, "network"))->family), nullptr) << pooled;
+}
+
+/// Families that rows of engines and of networks name are those that read files.
+TEST(InferMemory, FamiliesOfRowsAreKnown) {
+  const std::vector<std::string> known = hf_families();
+  std::vector<std::string> named;
+  for (const Engine& engine : built_in().engines) {
+    named.insert(named.end(), engine.expands_latents.begin(), engine.expands_latents.end());
+    for (const Engine::WindowPool& pool : engine.window_pools)
+      named.insert(named.end(), pool.families.begin(), pool.families.end());
+  }
+  for (const NetworkSpec& network : built_in().networks)
+    if (!network.family.empty()) named.push_back(network.family);
+  EXPECT_FALSE(named.empty());
+  for (const std::string& family : named) EXPECT_THAT(known, testing::Contains(family));
 }
 
 /// A latent network that vLLM does not list has keys and values of each head there, which is refused.
