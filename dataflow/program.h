@@ -213,6 +213,19 @@ inline double cache_bytes(const std::vector<CacheLine>& caches, double positions
   return bytes;
 }
 
+/// The same where keys of windows have a pool of their own, of `share` of the positions that the pool of the others has
+/// room for. A sequence takes of both what it takes of the one that it fills first.
+inline double pooled_cache_bytes(const std::vector<CacheLine>& caches, double positions, double share) {
+  double whole = 0, windowed = 0, states = 0, filled = positions;
+  for (const CacheLine& line : caches) {
+    states += line.bytes_per_sequence;
+    (line.reach > 0 ? windowed : whole) += line.bytes_per_position;
+    if (line.reach > 0 && line.bytes_per_position > 0)
+      filled = std::max(filled, std::min(positions, static_cast<double>(line.reach)) / share);
+  }
+  return (whole + share * windowed) * filled + states;
+}
+
 /// Facts about the plan that a user must be told: repeated work, padding, assumed balance.
 struct Note {
   std::string text;

@@ -85,6 +85,22 @@ constexpr auto write_tunings = [](RowWriter& json, const std::vector<Engine::Tun
   json.list("tunings", tunings, [&](const Engine::Tuning& tuning) { tuning_members(json, tuning); });
 };
 
+constexpr auto pool_members = [](auto& file, auto& pool) {
+  file.read("families", pool.families);
+  file.read("share", pool.share, NumberRange{0.01, 1});
+};
+constexpr auto read_pools = [](JsonObject& file, std::vector<Engine::WindowPool>& pools) {
+  if (!file.has("window_pools")) return;
+  for (const JsonObject& object : file.objects("window_pools")) {
+    RowReader row(object);
+    pool_members(row, pools.emplace_back());
+  }
+};
+constexpr auto write_pools = [](RowWriter& json, const std::vector<Engine::WindowPool>& pools) {
+  if (pools.empty()) return;
+  json.list("window_pools", pools, [&](const Engine::WindowPool& pool) { pool_members(json, pool); });
+};
+
 constexpr auto engine_members = [](auto& file, auto& engine) {
   file.head(engine);
   file.read("from", engine.from);
@@ -122,6 +138,9 @@ constexpr auto engine_members = [](auto& file, auto& engine) {
   file.read("cache_block", engine.cache_block, positions);
   file.rare("keeps_windows", engine.keeps_windows);
   file.rare("windows_when_said", engine.windows_when_said);
+  file.reading(read_pools, engine.window_pools);
+  file.writing(write_pools, engine.window_pools);
+  file.rare("expands_latents", engine.expands_latents);
   file.choice("cache_rule", engine.cache_rule, rule_names);
   file.read("cache_share", engine.cache_share, NumberRange{0.01, 1});
   file.read("activation_widths", engine.activation_widths, NumberRange{0, 1000});
@@ -154,6 +173,12 @@ std::span<const TuningFigure> tuning_figures() {
       figure_row<&Tuning::host_per_iteration>("host_per_iteration", 1e-6, 5e-2),
       figure_row<&Tuning::host_per_sequence>("host_per_sequence", 1e-7, 1e-3)};
   return rows;
+}
+
+const Engine::WindowPool* Engine::window_pool(const std::string& family) const {
+  const auto pool =
+      std::ranges::find_if(window_pools, [&](const WindowPool& row) { return contains(row.families, family); });
+  return pool == window_pools.end() ? nullptr : &*pool;
 }
 
 const TuningFigure* find_figure(std::string_view name) {

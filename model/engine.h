@@ -118,6 +118,16 @@ struct Engine {
   /// plans, whose attention has a window by max_attention_window_size alone (NVIDIA/TensorRT-LLM 5a211b9,
   /// docs/source/advanced/gpt-attention.md, "Sliding Window Attention").
   bool windows_when_said = false;
+  /// But of these families of networks, whose layers with windows have a pool of their own, of so much of the positions
+  /// that the other layers have room for, however long the window is.
+  struct WindowPool {
+    std::vector<std::string> families;
+    double share = 1;
+  };
+  std::vector<WindowPool> window_pools;
+  [[nodiscard]] const WindowPool* window_pool(const std::string& family) const;  ///< nullptr: it has none
+  /// families of latent attention that it runs with keys and values of each head
+  std::vector<std::string> expands_latents;
   CacheRule cache_rule = CacheRule::of_total;
   double cache_share = 0.9;
   /// activations of an iteration of prompts: 2 bytes x positions x hidden x these, on 1, 2, 4, and 8 or more tensor

@@ -193,6 +193,7 @@ struct NetworkSpec {
   LARGE_VALUE(NetworkSpec);
   std::string id, name, source;
   std::vector<std::string> aliases;  ///< Hugging Face and vendor names
+  std::string family;                ///< that reads its classes, by which engines keep caches: "gemma4"; "" = not known
   std::int64_t layers = 0, hidden = 0, ffn_hidden = 0, heads = 0, kv_heads = 0, head_dim = 0, vocab = 0;
   std::int64_t value_dim = 0;      ///< of a head's values, where keys are wider (MiMo-V2); 0: head_dim
   std::int64_t sequence = 0;       ///< training sequence length; `--seq` overrides

@@ -316,6 +316,7 @@ constexpr auto write_encoder = [](RowWriter& json, const std::vector<NetworkSpec
 
 constexpr auto network_members = [](auto& file, auto& spec) {
   file.head(spec);
+  file.rare("family", spec.family);
   file.read("layers", spec.layers, layer_range);
   file.read("hidden", spec.hidden, width_range);
   file.writing([](RowWriter& json, std::int64_t width) { json.field("ffn_hidden", width); }, spec.ffn_hidden);

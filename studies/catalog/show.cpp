@@ -163,9 +163,10 @@ std::string network_json(const ReadNetwork& read) {
   json["parameters"] = run::parameters_of(read.chosen);
   for (const NetworkPart& part : read.parts) json["parameters_by_part"][part.name] = part.parameters;
   json["notes"] = read.chosen.notes;
-  if (!read.stored.how.empty())
+  if (!read.stored.how.empty() || !read.stored.cache_how.empty())
     json["stored_weights"] = {{"type", read.stored.type}, {"how", read.stored.how}, {"wide", read.stored.wide},
-        {"cache", read.stored.cache}, {"cache_how", read.stored.cache_how}};
+        {"cache", read.stored.cache}, {"cache_how", read.stored.cache_how}, {"narrow", read.stored.narrow},
+        {"told_by", read.stored.told_by}};
   if (!read.chosen.missing.empty()) json["not_forecast"] = read.chosen.missing;
   return json.dump(2) + "\n";
 }

@@ -10,6 +10,7 @@
 #include "dataflow/lower/batch_lowering.h"
 #include "dataflow/lower/lower.h"
 #include "dataflow/lower/read_plan.h"
+#include "model/base/contains.h"
 #include "model/base/quantity_text.h"
 #include "studies/engines/habits.h"
 #include "studies/infer/start_rules.h"
@@ -185,6 +186,25 @@ Expected<void> check_images_served(const NetworkSpec& network) {
       fmt::format("stepcast predict {} --images 1 forecasts its training", network.id));
 }
 
+/// How an engine keeps the keys of layers with windows, where that hangs on the class of the network.
+void say_pool_of_windows(const Engine& engine, const NetworkSpec& network, std::vector<std::string>& assumptions) {
+  if (engine.window_pools.empty() || network.window.positions == 0) return;
+  if (!engine.keeps_windows) return;
+  const Engine::WindowPool* pool = engine.window_pool(network.family);
+  assumptions.push_back(pool == nullptr
+                            ? fmt::format("{} keeps all keys of layers with windows", engine.name)
+                            : fmt::format("layers with windows have room for {:g} of the others' positions in {}",
+                                  pool->share, engine.name));
+}
+
+Expected<void> check_latents(const NetworkSpec& network, const Engine& engine) {
+  if (network.latent.kv_rank == 0 || !contains(engine.expands_latents, network.family)) return {};
+  return fail(network.id,
+      fmt::format("{} keeps keys and values of each head of {}, not its latents, which is not forecast", engine.name,
+          network.family),
+      "--engine sglang, where it has latents");
+}
+
 }  // namespace
 
 Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpec> network,
@@ -208,6 +228,7 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
         engine.name, network.row.window.positions));
     network.row.window.positions = 0;
   }
+  TRY(check_latents(network.row, engine));
   const run::Chosen<NetworkSpec> whole = network;
   const run::Chosen<Machine> where = machine;
   network.row.mtp_layers = 0;  // they guess, and the iteration itself does without them
@@ -230,6 +251,7 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
   auto form = iteration_form(serving);
   if (!form && !wishes.mapping.text.empty()) form = form_of_one_kind(serving, form.error());
   TRY(serving.form, std::move(form));
+  say_pool_of_windows(engine, serving.network(), serving.assumptions);
   if (!mixers(serving.network()).empty()) serving.assumptions.emplace_back("states in fp32");
   if (serving.dealt_by_rule && !serving.layers.empty())
     serving.assumptions.push_back(
@@ -297,6 +319,12 @@ double Serving::weight_bytes() const {
   double most = 0;
   for (const Held& stage : form->held()) most = std::max(most, weight_bytes(stage));
   return most;
+}
+
+double Serving::cache_bytes(const Held& stage, double positions) const {
+  if (const Engine::WindowPool* pool = engine.keeps_windows ? engine.window_pool(network().family) : nullptr)
+    return dataflow::pooled_cache_bytes(stage.caches, positions, pool->share);
+  return dataflow::cache_bytes(stage.caches, positions, engine.keeps_windows);
 }
 
 double Serving::cache_bytes(double positions) const {

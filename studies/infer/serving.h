@@ -39,9 +39,7 @@ struct Serving : ServingSplit {
   /// Of one GPU of a stage, with scales.
   [[nodiscard]] double weight_bytes(const Held& stage) const;
   /// That one GPU of a stage keeps of a sequence of so many positions.
-  [[nodiscard]] double cache_bytes(const Held& stage, double positions) const {
-    return dataflow::cache_bytes(stage.caches, positions, engine.keeps_windows);
-  }
+  [[nodiscard]] double cache_bytes(const Held& stage, double positions) const;
   /// Of the stages with the most.
   [[nodiscard]] double weight_bytes() const;
   [[nodiscard]] double cache_bytes(double positions) const;

@@ -107,7 +107,7 @@ Expected<Chosen<NetworkSpec>> read_shown(const std::string& text, const std::str
 /// All that makes the layers: no names, no sources, no lengths; and no plain width where no layer is plain.
 std::string layers_of(NetworkSpec network) {
   network.id = network.name = "same";
-  network.source.clear(), network.aliases.clear(), network.published_parameters_billion.clear();
+  network.source.clear(), network.aliases.clear(), network.family.clear(), network.published_parameters_billion.clear();
   network.published_parameters = 0, network.sequence = 1, network.dropout = false;
   if (!has_plain_mlp(network)) network.ffn_hidden = 1;
   return write_network(network);

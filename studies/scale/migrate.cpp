@@ -165,7 +165,7 @@ Expected<void> check_open(const Request& request) {
 
 /// All that the network is but where it was read.
 std::string network_text(NetworkSpec network) {
-  network.source.clear();
+  network.source.clear(), network.family.clear();
   return write_network(network);
 }
 

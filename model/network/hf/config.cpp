@@ -410,6 +410,7 @@ Expected<HfConfig> read_hf_config(
     reader.note("images are not forecast: " + unseen);
   }
   spec.id = spec.name = id_of(file, where, *family);
+  spec.family = family->id;
   spec.source =
       fmt::format("{} ({}): {}", where, architecture.empty() ? as : architecture, fmt::join(reader.notes, "; "));
   TRY(file.finish(true));

@@ -1,5 +1,7 @@
 // Methods of src/transformers/utils/quantization_config.py of transformers, vllm/model_executor/layers/quantization of
-// vLLM (compressed-tensors, modelopt, fp8).
+// vLLM (compressed-tensors, modelopt, fp8). The Model Optimizer up to 0.29 wrote no quantization_config but a file of
+// its own, hf_quant_config.json, which vLLM (transformers_utils/config.py, get_config), SGLang
+// (configs/model_config.py) and TensorRT-LLM (_torch/model_config.py) read.
 #include "model/network/hf/stored_weights.h"
 
 #include <algorithm>
@@ -39,6 +41,8 @@ struct Said {
   bool narrow_inputs = false;  ///< products multiply what is as narrow
   bool several = false;        ///< groups of layers that differ
   bool sparse = false;         ///< two of four weights are left out
+  bool head = false;           ///< the LM head is narrow, too
+  std::int64_t layers = 0;     ///< of the network; 0: not said
   WideModules wide;
   bool experts = false;  ///< the network has some
 };
@@ -59,6 +63,8 @@ struct StoredForm {
 };
 constexpr StoredForm forms[] = {
     {"fp8", "fp8-block", "", any, any, true},
+    {"fp8_pb_wo", "fp8-block"},
+    {"fp8_per_channel_per_token", "fp8"},
     {"fp8 fbgemm_fp8", "fp8"},
     {"mxfp4", "mxfp4"},
     {"awq gptq", "int4", "", 4},
@@ -166,7 +172,9 @@ Said said_in(JsonObject& config, const SaidSizes& built) {
   Said said;
   said.wide = detail::wide_modules(wide_names(config), built.layers, built.experts);
   said.several = built.apart;
-  said.experts = built.experts;
+  said.experts = built.experts, said.layers = built.layers;
+  // GPTQ and AWQ: model_executor/layers/quantization, gptq_marlin.py and awq_marlin.py, lm_head_quantized
+  if (config.type_of("lm_head") == "boolean") config.read("lm_head", said.head);
   std::string algorithm;
   if (config.type_of("quant_method") == "string") config.read("quant_method", said.method);
   if (config.type_of("quant_algo") == "string") config.read("quant_algo", algorithm);
@@ -193,14 +201,19 @@ std::string in_words(const Said& said) {
 }
 
 /// Where most of the network's weights stay wide, a type is none of all of them.
-std::string_view stays_wide(const Said& said) {
+std::string stays_wide(const Said& said) {
+  if (const std::int64_t wide = said.wide.layers; 2 * wide > said.layers && said.layers > 0)
+    return fmt::format("{} of {} layers", wide, said.layers);
   if (said.experts) return said.wide.experts == LeftWide::all ? "experts" : "";
   return said.wide.mlp == LeftWide::all ? "the MLP" : "";
 }
 
-/// What stays wide of a type that is not of experts alone: "attention with part of the MLP".
-std::string wide_in_words(const WideModules& wide) {
+/// What stays wide of a type: "attention with part of the MLP". Of one of experts alone: what they are left out of.
+std::string wide_in_words(const WideModules& wide, std::int64_t layers, bool of_experts_alone) {
   std::string words;
+  if (wide.layers > 0) words = fmt::format("{} of {} layers", wide.layers, layers);
+  if (wide.layers < 0) words = "layers of a pattern that is not read";
+  if (of_experts_alone) return words;
   for (const auto& [left, name] : {std::pair{wide.attention, "attention"}, {wide.mlp, "the MLP"},
            {wide.shared_expert, "the shared expert"}, {wide.experts, "the experts"}}) {
     if (left == LeftWide::nothing) continue;
@@ -271,10 +284,11 @@ void take_cache(JsonObject& config, StoredWeights& stored) {
 StoredWeights weights_said(const Said& said) {
   const auto form = std::ranges::find_if(forms, [&](const StoredForm& row) { return says(row, said); });
   if (form == std::end(forms) || said.several || said.sparse) return {"", in_words(said), "", "", ""};
-  if (const std::string_view most = stays_wide(said); !most.empty())
+  if (const std::string most = stays_wide(said); !most.empty())
     return {"", fmt::format("{}, {} left wide", in_words(said), most), "", "", ""};
   const bool by_name = of_experts(form->type);
-  return {std::string(form->type), in_words(said), by_name ? "" : wide_in_words(said.wide), "", ""};
+  return {std::string(form->type), in_words(said), wide_in_words(said.wide, said.layers, by_name), "", "",
+      said.head ? "the LM head" : ""};
 }
 
 /// Under the key that `show` writes.
@@ -286,19 +300,52 @@ StoredWeights shown_weights(JsonObject& file) {
   said.read("wide", stored.wide);
   said.optional("cache", stored.cache);
   said.optional("cache_how", stored.cache_how);
+  said.optional("narrow", stored.narrow);
+  said.optional("told_by", stored.told_by);
   return file.failed() ? StoredWeights{} : stored;
+}
+
+/// Of what a quantization_config holds. One that tells of the cache alone leaves the weights as they are.
+StoredWeights told_in(JsonObject& config, const SaidSizes& built) {
+  const Said said = said_in(config, built);
+  StoredWeights weights;
+  const bool unnamed = config.names("quant_algo") && config.type_of("quant_algo") == "nothing";
+  const bool nothing = said.method.empty() && said.bits == 0 && !said.several && unnamed;
+  if (!nothing) weights = weights_said(said);
+  take_cache(config, weights);
+  return weights;
+}
+
+/// Of hf_quant_config.json: its part "quantization" is what a quantization_config holds.
+StoredWeights told_beside(const std::string& text, const SaidSizes& built) {
+  constexpr const char* name = "hf_quant_config.json";
+  const StoredWeights unread{"", "a form that is none", "", "", "", "", name};
+  JsonObject file(text, "");
+  if (file.failed()) return unread;
+  file.allow_unknown_keys();
+  if (file.type_of("quantization") != "object") return unread;
+  JsonObject config = file.object("quantization");
+  config.allow_unknown_keys();
+  StoredWeights weights = told_in(config, built);
+  weights.told_by = name;
+  return file.failed() ? unread : weights;
 }
 
 }  // namespace
 
 StoredWeights stored_weights_of_file(const std::string& path) {
   std::error_code ignored;
-  const bool folder = std::filesystem::is_directory(path, ignored);
-  const auto text = read_text_file(folder ? (std::filesystem::path(path) / "config.json").string() : path);
-  return text ? stored_weights(*text) : StoredWeights{};
+  std::filesystem::path file(path);
+  if (std::filesystem::is_directory(file, ignored)) file /= "config.json";
+  const auto text = read_text_file(file.string());
+  if (!text) return {};
+  const std::filesystem::path beside = file.parent_path() / "hf_quant_config.json";
+  if (file.filename() != "config.json" || !std::filesystem::exists(beside, ignored)) return stored_weights(*text);
+  const auto told = read_text_file(beside.string());
+  return stored_weights(*text, told ? *told : "not read");
 }
 
-StoredWeights stored_weights(const std::string& config) {
+StoredWeights stored_weights(const std::string& config, const std::string& beside) {
   JsonObject file(config, "");
   if (file.failed()) return {};
   file.allow_unknown_keys();
@@ -311,11 +358,10 @@ StoredWeights stored_weights(const std::string& config) {
       JsonObject stored = part.object(key);
       stored.allow_unknown_keys();
       if (stored.keys().empty()) continue;
-      StoredWeights weights = weights_said(said_in(stored, built));
-      take_cache(stored, weights);
+      StoredWeights weights = told_in(stored, built);
       return file.failed() ? StoredWeights{"", "a form that is none", "", "", ""} : weights;
     }
-  return {};
+  return beside.empty() ? StoredWeights{} : told_beside(beside, built);
 }
 
 }  // namespace stepcast

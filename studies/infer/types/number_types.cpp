@@ -65,8 +65,9 @@ Expected<std::string> weights_untold(
     assumptions.push_back("--weights " + wide);
     return wide;
   }
-  assumptions.push_back(fmt::format("--weights {}, as quantization_config of the file says{}", stored.type,
-      stored.wide.empty() ? "" : fmt::format(" ({}, which it leaves wide, counts as narrow)", stored.wide)));
+  assumptions.push_back(fmt::format("--weights {}, as {} says{}{}", stored.type, stored.told_by,
+      stored.wide.empty() ? "" : fmt::format(" ({}, which it leaves wide, counts as narrow)", stored.wide),
+      stored.narrow.empty() ? "" : fmt::format(" ({}, which it makes narrow, counts as wide)", stored.narrow)));
   return stored.type;
 }
 
@@ -77,8 +78,7 @@ Expected<std::string> cache_untold(const StoredWeights& stored, const std::strin
   if (told && stored.cache.empty())
     return fail("--kv", fmt::format("the file has its cache kept as {}, which is no type of ours", stored.cache_how),
         fmt::format("--kv fp8, or {}", wide));
-  assumptions.push_back(
-      told ? fmt::format("--kv {}, as quantization_config of the file says", stored.cache) : "--kv " + wide);
+  assumptions.push_back(told ? fmt::format("--kv {}, as {} says", stored.cache, stored.told_by) : "--kv " + wide);
   return told ? stored.cache : wide;
 }
 

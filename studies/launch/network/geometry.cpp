@@ -326,7 +326,7 @@ RunModel model_of_network(const NetworkSpec& spec) {
 
 const NetworkSpec* recognised(const NetworkSpec& spec) {
   const auto plain = [](NetworkSpec row) {
-    row.id = row.name = row.source = "";
+    row.id = row.name = row.source = row.family = "";
     row.aliases.clear();
     row.window = {};  // a launch says by itself how far its attention looks
     row.sequence = 1, row.published_parameters = 0, row.published_parameters_billion = "";

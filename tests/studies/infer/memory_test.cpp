@@ -1,5 +1,6 @@
 // What stands in the memory of an engine: cache, weights, activations, and how much room its rule leaves.
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "model/catalog.h"
+#include "model/network/hf/config.h"
 #include "studies/infer/phases.h"
 #include "studies/infer/start_rules.h"
 #include "tests/studies/infer/serving_by_name.h"
@@ -35,6 +37,80 @@ TEST(InferMemory, TheCacheHoldsKeysAndValuesOfEachPosition) {
   EXPECT_EQ(serving("gpt-oss-20b", "dgx-h100", 1).cache_bytes(1000), 12.0 * (1000 + 128) * 8 * 64 * 2 * 2);
   // TensorRT-LLM keeps all of them.
   EXPECT_EQ(serving("gpt-oss-20b", "dgx-h100", 1, "tensorrt-llm").cache_bytes(1000), 24.0 * 1000 * 8 * 64 * 2 * 2);
+}
+
+/// SGLang has a pool of windows for some classes of networks, of a share of the others' positions; others keep all
+/// keys.
+TEST(InferMemory, WindowsHaveAPoolWhereTheClassOfTheNetworkHasOne) {
+  const auto of = [](const char* network, double positions, const char* engine = "sglang") {
+    return serving(network, "dgx-h100", 1, engine).cache_bytes(positions);
+  };
+  // gpt-oss-20b: 12 layers with a window of 128 and 12 without, 8 key heads of 64, 2 x 2 bytes
+  constexpr double layer = 8 * 64 * 2 * 2;
+  EXPECT_DOUBLE_EQ(of("gpt-oss-20b", 7000), 7000 * layer * (12 + 0.8 * 12));
+  EXPECT_DOUBLE_EQ(of("gpt-oss-20b", 128), 128 / 0.8 * layer * (12 + 0.8 * 12)) << "the pool of windows is full first";
+  EXPECT_DOUBLE_EQ(of("gpt-oss-20b", 150), 160 * layer * (12 + 0.8 * 12));
+  // gemma3-27b: 62 layers, 16 key heads of 128, windows of 1,024; gemma2-2b: 26 layers, 4 of 256
+  EXPECT_EQ(of("gemma3-27b", 30000), 62.0 * 30000 * 16 * 128 * 2 * 2);
+  EXPECT_EQ(of("gemma2-2b", 7000), 26.0 * 7000 * 4 * 256 * 2 * 2);
+  EXPECT_EQ(of("mistral-7b", 7000), 32.0 * 7000 * 8 * 128 * 2 * 2);
+  EXPECT_LT(of("gemma3-27b", 30000, "vllm"), 0.25 * of("gemma3-27b", 30000))
+      << "vLLM lets go of what no window reaches";
+  const Engine& sglang = **find_row(built_in().engines, "sglang", "engine");
+  for (const char* pooled : {"llama4-scout", "gemma4-31b", "step-3.5-flash", "gpt-oss-120b", "deepseek-v4-flash"})
+    EXPECT_NE(sglang.window_pool((*find_row(built_in().networks, pooled, "network"))->family), nullptr) << pooled;
+}
+
+/// Families that rows of engines and of networks name are those that read files.
+TEST(InferMemory, FamiliesOfRowsAreKnown) {
+  const std::vector<std::string> known = hf_families();
+  std::vector<std::string> named;
+  for (const Engine& engine : built_in().engines) {
+    named.insert(named.end(), engine.expands_latents.begin(), engine.expands_latents.end());
+    for (const Engine::WindowPool& pool : engine.window_pools)
+      named.insert(named.end(), pool.families.begin(), pool.families.end());
+  }
+  for (const NetworkSpec& network : built_in().networks)
+    if (!network.family.empty()) named.push_back(network.family);
+  EXPECT_FALSE(named.empty());
+  for (const std::string& family : named) EXPECT_THAT(known, testing::Contains(family));
+}
+
+/// A latent network that vLLM does not list has keys and values of each head there, which is refused.
+TEST(InferMemory, LatentsThatAnEngineExpandsAreRefused) {
+  const std::string file = testing_program::own_path("config.json");
+  std::ofstream(file) << R"({"architectures": ["MiniCPM3ForCausalLM"], "model_type": "minicpm3", "hidden_size": 2560,
+      "intermediate_size": 6400, "num_hidden_layers": 62, "num_attention_heads": 40, "num_key_value_heads": 40,
+      "q_lora_rank": 768, "kv_lora_rank": 256, "qk_nope_head_dim": 64, "qk_rope_head_dim": 32, "vocab_size": 73448,
+      "max_position_embeddings": 32768, "hidden_act": "silu", "dim_model_base": 256, "scale_depth": 1.4,
+      "scale_emb": 12, "rms_norm_eps": 1e-5})";
+  const auto infer = [&](const char* engine) {
+    return run_line(fmt::format("infer {} --machine dgx-h100 --context 1000 --engine {}", file, engine));
+  };
+  for (const char* vllm : {"vllm", "vllm-2026", "vllm-v0"}) {
+    EXPECT_EQ(infer(vllm).code, 2) << vllm;
+    EXPECT_THAT(infer(vllm).err, HasSubstr("keeps keys and values of each head of minicpm3")) << vllm;
+  }
+  // SGLang has latents: 62 x (256 + 32) x 2 bytes
+  EXPECT_THAT(infer("sglang").out, HasSubstr("35712 bytes a position"));
+}
+
+/// The Model Optimizer's own file stands beside the config.json, which says nothing.
+TEST(InferMemory, TheFileBesideTheConfigIsRead) {
+  const std::string folder = testing_program::own_path("checkpoint");
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/config.json") << R"({"architectures": ["Qwen3ForCausalLM"], "hidden_size": 4096,
+      "intermediate_size": 12288, "num_hidden_layers": 36, "num_attention_heads": 32, "num_key_value_heads": 8,
+      "head_dim": 128, "vocab_size": 151936, "max_position_embeddings": 40960, "tie_word_embeddings": false})";
+  std::ofstream(folder + "/hf_quant_config.json")
+      << R"({"producer": {"name": "modelopt"}, "quantization": {"quant_algo": "FP8", "kv_cache_quant_algo": "FP8"}})";
+  for (const std::string& name : {folder, folder + "/config.json"}) {
+    const auto answer = run_line("infer " + name + " --machine dgx-h100 --context 1000");
+    EXPECT_THAT(answer.out, HasSubstr("--weights fp8, as hf_quant_config.json says")) << answer.err;
+    EXPECT_THAT(answer.out, HasSubstr("--kv fp8, as hf_quant_config.json says"));
+    EXPECT_THAT(answer.out, HasSubstr(fmt::format("{} bytes a position", 36 * 2 * 8 * 128)));
+  }
+  std::filesystem::remove_all(folder);
 }
 
 /// vLLM: 0.9 of 80 GiB, less weights, activations and what is reserved, in blocks of 16 positions.

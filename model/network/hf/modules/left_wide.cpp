@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "model/base/text.h"
+#include "model/network/hf/modules/whole_layers.h"
 
 namespace stepcast::detail {
 namespace {
@@ -94,6 +95,25 @@ constexpr WideKind wide_mlps[] = {
         "gate_proj up_proj gate_up fc1 c_fc h_to_4h", "down_proj fc2 c_proj 4h_to_h"},
 };
 
+/// It names attention, an MLP, or what is outside the layers.
+bool names_a_part(std::string_view name) {
+  return has_word(name, wide_attention.words) || has_word(name, "head embed wte") ||
+         std::ranges::any_of(wide_mlps, [&](const WideKind& kind) { return has_word(name, kind.words); });
+}
+
+/// Layers that are left wide as a whole; -1: a pattern is not read, or how many there are is not known.
+std::int64_t count_whole(const std::vector<std::string>& modules, std::int64_t layers) {
+  std::set<std::int64_t> all;
+  for (const std::string& module : modules) {
+    const std::string name = lower_case(module);
+    if (is_no_product(name) || is_router(name) || names_a_part(name)) continue;
+    const auto held = whole_layers(module, layers);
+    if (!held || (layers == 0 && has_word(name, "layers blocks"))) return -1;
+    all.insert(held->begin(), held->end());
+  }
+  return static_cast<std::int64_t>(all.size());
+}
+
 }  // namespace
 
 WideModules wide_modules(const std::vector<std::string>& modules, std::int64_t layers, bool has_experts) {
@@ -115,6 +135,7 @@ WideModules wide_modules(const std::vector<std::string>& modules, std::int64_t l
     }
   }
   WideModules wide;
+  wide.layers = count_whole(modules, layers);
   wide.attention = attended.of(layers);
   for (std::size_t i = 0; i < std::size(wide_mlps); ++i) wide.*wide_mlps[i].left = fed[i].of(layers);
   if (!has_experts) wide.experts = wide.shared_expert = LeftWide::nothing;

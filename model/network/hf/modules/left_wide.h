@@ -14,6 +14,8 @@ enum class LeftWide : std::uint8_t { nothing, part, all };
 struct WideModules {
   LeftWide attention = LeftWide::nothing, mlp = LeftWide::nothing, shared_expert = LeftWide::nothing,
            experts = LeftWide::nothing;
+  /// that are left wide as a whole, by patterns that name a layer and no part of it; -1: so many are not known
+  std::int64_t layers = 0;
 };
 
 /// Of "model.layers.0.self_attn.o_proj", "re:.*mlp.(gate|up|down)_proj", "*.self_attn*". `layers` of the network; 0:

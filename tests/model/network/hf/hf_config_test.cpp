@@ -167,7 +167,7 @@ TEST(ReadHfConfig, GivesTheCountOfCheckpointsThatTheCatalogueLacks) {
 /// Apart from names and lengths, which a config does not hold. Where no layer is plain, the plain width says nothing.
 std::string shape_of(NetworkSpec n) {
   n.id = n.name = "same";
-  n.source.clear(), n.aliases.clear(), n.published_parameters_billion.clear();
+  n.source.clear(), n.aliases.clear(), n.family.clear(), n.published_parameters_billion.clear();
   n.published_parameters = 0, n.sequence = 1;
   if (n.experts.count > 0 && n.experts.dense_layers == 0 && n.experts.every == 1) n.ffn_hidden = 1;
   return write_network(n);

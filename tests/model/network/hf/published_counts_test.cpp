@@ -139,7 +139,7 @@ TEST(PublishedCounts, TextsOfTheCatalogueAreThoseOfTheFiles) {
     EXPECT_EQ(parameters, row->parameters) << id;
     NetworkSpec read = config->network;
     read.id = known.id, read.name = known.name, read.source = known.source, read.aliases = known.aliases;
-    read.sequence = known.sequence;
+    read.family = known.family, read.sequence = known.sequence;
     EXPECT_EQ(write_network(read), write_network(known)) << id;
   }
 }

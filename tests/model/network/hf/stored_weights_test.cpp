@@ -97,6 +97,35 @@ TEST(StoredWeights, MayStandInThePartOfTheText) {
   EXPECT_EQ(stored_weights("no JSON").how, "");
 }
 
+/// The Model Optimizer's own file speaks where the config.json says nothing.
+TEST(StoredWeights, MayStandBesideTheFile) {
+  const auto beside = [](const std::string& told, const std::string& config = "{}") {
+    return stored_weights(config, R"({"producer": {"name": "modelopt"}, "quantization": {)" + told + "}}");
+  };
+  const StoredWeights fp8 = beside(R"("quant_algo": "FP8", "kv_cache_quant_algo": "FP8")");
+  EXPECT_EQ(fp8.type, "fp8");
+  EXPECT_EQ(fp8.cache, "fp8");
+  EXPECT_EQ(fp8.told_by, "hf_quant_config.json");
+  EXPECT_EQ(beside(R"("quant_algo": "FP8_PB_WO")").type, "fp8-block");
+  EXPECT_EQ(beside(R"("quant_algo": "FP8_PER_CHANNEL_PER_TOKEN")").type, "fp8");
+  const StoredWeights fp4 = beside(R"("quant_algo": "NVFP4", "group_size": 16, "kv_cache_quant_algo": null,
+      "exclude_modules": ["lm_head", "model.layers.0.self_attn*"])",
+      R"({"num_hidden_layers": 4})");
+  EXPECT_EQ(fp4.type, "nvfp4");
+  EXPECT_EQ(fp4.wide, "part of attention");
+  EXPECT_EQ(fp4.cache_how, "");
+  for (const char* unknown : {R"("quant_algo": "MIXED_PRECISION")", R"("quant_algo": "W4A8_AWQ")"}) {
+    EXPECT_EQ(beside(unknown).type, "");
+    EXPECT_NE(beside(unknown).how, "") << unknown;
+  }
+  const StoredWeights cache = beside(R"("quant_algo": null, "kv_cache_quant_algo": "FP8")");
+  EXPECT_EQ(cache.how, "") << "of the weights it says nothing";
+  EXPECT_EQ(cache.cache, "fp8");
+  EXPECT_EQ(beside(R"("quant_algo": "FP8")", R"({"quantization_config": {"quant_method": "mxfp4"}})").type, "mxfp4");
+  for (const char* broken : {"no JSON", "{}", R"({"quantization": "FP8"})"})
+    EXPECT_EQ(stored_weights("{}", broken).how, "a form that is none") << broken;
+}
+
 /// Of the cache the files have a line of their own; what is no float of 8 bits is no type of ours.
 TEST(StoredWeights, SayHowTheCacheIsKept) {
   const auto stored = [](const std::string& line) {
@@ -134,6 +163,41 @@ TEST(StoredWeights, SayWhatStaysWide) {
            "model.layers.0.linear_attn.conv1d", "model.layers.0.linear_attn.in_proj_ba", "model.layers.0.mlp.gate",
            "model.layers.0.mlp.shared_expert_gate", "model.layers.0.mlp.router"})
     EXPECT_EQ(wide('"' + std::string(nothing) + '"'), "") << nothing;
+}
+
+/// Patterns that name layers and no part of them: how many they hold is said, and most of them are no type of all.
+TEST(StoredWeights, SayWhichLayersStayWide) {
+  const auto stored = [](const std::string& ignored, const std::string& key = "exclude_modules") {
+    return stored_weights(R"({"num_hidden_layers": 32, "quantization_config": {
+        "quant_method": "modelopt", "quant_algo": "FP8", ")" +
+                          key + "\": [\"lm_head\", " + ignored + "]}}");
+  };
+  EXPECT_EQ(stored(R"("re:.*layers\\.[0-9]\\..*")", "ignore").wide, "10 of 32 layers");
+  EXPECT_EQ(stored(R"("re:model\\.layers\\.(0|31)\\..*")", "ignore").wide, "2 of 32 layers");
+  EXPECT_EQ(stored(R"("model.layers.0*", "model.layers.31*")").wide, "2 of 32 layers");
+  EXPECT_EQ(stored(R"("model.layers.1*")").wide, "11 of 32 layers") << "1 and 10 to 19";
+  EXPECT_EQ(stored(R"("model.layers.1", "language_model.model.layers.2")").wide, "2 of 32 layers");
+  EXPECT_EQ(stored(R"("model.layers.0.", "model.layers.1.", "model.layers.61.", "mlp.gate.", "indexer")",
+                "modules_to_not_convert")
+                .wide,
+      "2 of 32 layers");
+  EXPECT_EQ(stored(R"("model.layers.5.*", "model.layers.7.self_attn*")").wide, "1 of 32 layers with part of attention");
+  const StoredWeights most = stored(R"("model.layers.1*", "model.layers.2*")");
+  EXPECT_EQ(most.type, "");
+  EXPECT_EQ(most.how, "fp8, 22 of 32 layers left wide");
+  EXPECT_EQ(stored(R"("re:(?<=x)layers.*")", "ignore").wide, "layers of a pattern that is not read");
+  EXPECT_EQ(stored(R"("re:((.*)*)*layers")", "ignore").wide, "layers of a pattern that is not read");
+}
+
+/// A head that is narrow counts as wide, and that is said.
+TEST(StoredWeights, SayThatTheHeadIsNarrow) {
+  const auto narrow = [](const char* head) {
+    return stored_weights(
+        R"({"quantization_config": {"quant_method": "gptq", "bits": 4, "lm_head": )" + std::string(head) + "}}");
+  };
+  EXPECT_EQ(narrow("true").narrow, "the LM head");
+  EXPECT_EQ(narrow("true").type, "int4");
+  EXPECT_EQ(narrow("false").narrow, "");
 }
 
 }  // namespace
