@@ -98,6 +98,9 @@ Expected<std::string> read_text_file(const std::string& path) {
   if (file.bad()) return fail(path, "reading it failed half-way", "a file on a disk that answers");
   if (text.size() > detail::json_size_limit)
     return fail(path, "the file is too large", fmt::format("at most {} MiB", detail::json_size_limit >> 20));
+  // The byte order marks of UTF-16 (RFC 2781, section 3.2).
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
+    return fail(path, "the file is in UTF-16", "save the file as UTF-8");
   return text;
 }
 

@@ -113,6 +113,10 @@ void warn_of_repairs(const JobWishes& wishes, JobForecast& job) {
 
 void add_notes(const JobWishes& wishes, JobForecast& job) {
   job.notes = taken_for_granted(wishes, job.base, job.settings, job.step);
+  constexpr double much = 1.01;
+  if (wishes.tokens && job.tokens > much * *wishes.tokens)
+    job.notes.push_back(
+        fmt::format("{:.4g} tokens are asked for; whole steps have {:.4g}", *wishes.tokens, job.tokens));
   add_spare_notes(wishes, job);
   if (job.watts_assumed) job.notes.push_back("power is that of the GPUs alone, by datasheet: --watts and --pue");
   job.notes.emplace_back(
@@ -179,6 +183,7 @@ Expected<JobForecast> forecast_job(const JobQuestion& question, const JobWishes&
   job.base = job_base(job.run, job.step);
   TRY(job.settings, job_settings(job.base, wishes));
   set_length(wishes, job);
+  TRY(check_length(wishes, job.steps, job.base.tokens, job.base.step));
   TRY(check_epochs(wishes, job.steps));
   job.expected = sim::expected_life(job.settings.life);
   job.laws = law_answers(job.settings.life);

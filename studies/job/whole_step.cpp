@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/quantity_text.h"
 #include "studies/print/digits.h"
 #include "studies/whatif/uneven.h"
 
@@ -52,6 +53,18 @@ Expected<WholeStep> whole_step(const JobRun& run, const JobWishes& wishes) {
   TRY(step.around, run.mixed ? around_kinds(*run.mixed, wishes.around, apart, seed)
                              : around_parts(scenario, run.prediction, wishes.around, apart, seed));
   return step;
+}
+
+Expected<void> check_length(const JobWishes& wishes, double steps, double tokens_per_step, Seconds step) {
+  if (wishes.tokens && *wishes.tokens < tokens_per_step)
+    return fail("--tokens",
+        fmt::format("{:.6g} tokens, and a step has {}", *wishes.tokens, print::grouped_digits(tokens_per_step)),
+        "whole steps: 15T, 300B or 1.5e12; or a smaller --global-batch");
+  if (wishes.days && steps < 1)
+    return fail("--days",
+        fmt::format("no step is done in {:g} days; one takes {}", wishes.days->value() / 86400, format_seconds(step)),
+        "more days, or --steps 1");
+  return {};
 }
 
 Expected<void> check_epochs(const JobWishes& wishes, double steps) {

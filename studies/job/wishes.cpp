@@ -130,8 +130,10 @@ Expected<double> parse_tokens(const std::string& text, const std::string& where)
     }
   const auto value = parsed_number<double>(number);
   constexpr double most = 1e18;
-  if (!value || !(*value * factor >= 1 && *value * factor <= most))
-    return fail(where, fmt::format("'{:.40}' is no number of tokens", text), "15T, 300B or 1.5e12");
+  if (!value) return fail(where, fmt::format("'{:.40}' is no number of tokens", text), "15T, 300B or 1.5e12");
+  if (!(*value * factor >= 1 && *value * factor <= most))
+    return fail(where, fmt::format("'{:.40}' tokens are out of range", text),
+        fmt::format("from 1 to {:g}: 15T, 300B or 1.5e12", most));
   return *value * factor;
 }
 

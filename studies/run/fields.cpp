@@ -186,7 +186,7 @@ constexpr RunField field_table[] = {
      .doc = "virtual stages per rank (default 1)", .splits = true, .type = count_of<&RunWishes::chunks, most_ways>(),
      .plain = "1", .axis = {.usual = usual_chunks, .all = all_chunks,
                             .doc = "virtual stages per rank; default: divisors of the layers to 8"},
-     .applies = is_staged, .why_not = "without pp it does nothing"},
+     .applies = has_chunks, .why_not = "without pp it does nothing"},
     {.id = FieldId::schedule, .key = "schedule", .flag = "--schedule", .value = "ID",
      .doc = "pipeline schedule (default 1f1b, or interleaved-1f1b with chunks)", .splits = true,
      .type = words_of<&RunWishes::schedule, parse_schedule>(),

@@ -247,7 +247,9 @@ Expected<Chosen<NetworkSpec>> choose_network_as(
 
 Expected<Chosen<NetworkSpec>> look_at_network(
     const std::string& name, const std::string& where, const std::string& as) {
-  if (names_a_file(name)) {
+  std::error_code ignored;
+  const bool folder = std::filesystem::is_directory(name, ignored) && !find_row(built_in().networks, name, "network");
+  if (folder || names_a_file(name)) {
     TRY(const auto file, file_of_network(name));
     TRY(const auto text, read_text_file(file));
     if (looks_like_hf_config(text) || !as.empty()) return read_config(text, file, as);

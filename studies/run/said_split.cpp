@@ -18,8 +18,8 @@ class SplitTeller {
     if (split_.experts) tell_experts();
     assume_unsaid(FieldId::zero, std::to_string(wishes_.zero), "default");
     tell_sequence_split();
-    assume_unsaid(FieldId::schedule, wishes_.chunks > 1 ? "interleaved-1f1b" : "1f1b", "default");
-    if (split_.chunks != wishes_.chunks)
+    assume_unsaid(FieldId::schedule, split_.schedule, "default");
+    if (split_.chunks > wishes_.chunks)
       remark(fmt::format("{} runs {} chunks per stage", split_.schedule, split_.chunks));
     if (const auto kind = find_schedule(split_.schedule); kind && (*kind)->takes_slices)
       assume_unsaid(FieldId::seq_splits, "1", "default");

@@ -13,6 +13,7 @@ ScheduleRequest request_for(const ScheduleKind& kind, const ScheduleRequest& req
   own.size.chunks = !kind.takes_chunks ? 1 : request.chunks_given ? request.size.chunks : 2;
   own.size.slices = !kind.takes_slices ? 1 : request.slices_given ? request.size.slices : 2;
   if (!kind.takes_group) own.size.group = 0;
+  if (!kind.pairs) own.pair_factor = 1;
   own.cap_unit = shared_cap_unit(request, chunks_of(kind, own.size), own.size.slices);
   return own;
 }

@@ -2,8 +2,11 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/schedule/schedule_table.h"
 #include "studies/cli/output_file.h"
@@ -88,9 +91,25 @@ Expected<std::vector<OpenForm>> open_files(const Arguments& arguments) {
   return open;
 }
 
-Expected<ScheduleRun> make_run(const ScheduleRequest& request, const Arguments& arguments) {
+/// In an order without pairs the factor is of nothing, and would lower the bound alone.
+Expected<void> check_pairs(const ScheduleRun& run, const Arguments& arguments) {
+  if (!arguments.has("--overlap-factor") || std::ranges::any_of(run.order.actions, &Action::with_next)) return {};
+  std::vector<std::string> kinds;
+  for (const ScheduleKind& kind : schedule_kinds())
+    if (kind.pairs) kinds.push_back(kind.id);
+  return fail("--overlap-factor", "no forward and backward are fused in this order",
+      fmt::format("leave it out, or schedule {}", fmt::join(kinds, ", ")));
+}
+
+Expected<ScheduleRun> order_run(const ScheduleRequest& request, const Arguments& arguments) {
   if (arguments.has("--from")) return run_schedule_file(request);
   return arguments.has("--auto") ? find_schedule_order(request) : run_schedule(arguments.words[0], request);
+}
+
+Expected<ScheduleRun> make_run(const ScheduleRequest& request, const Arguments& arguments) {
+  TRY(auto run, order_run(request, arguments));
+  TRY(check_pairs(run, arguments));
+  return run;
 }
 
 std::string shown(const ScheduleRun& run, const Arguments& arguments, const Console& console) {

@@ -1,4 +1,5 @@
 // Every wrong input ends with exit code 2, nothing on stdout, and a message with numbers and the nearest legal values.
+#include <filesystem>
 #include <fstream>
 
 #include <gmock/gmock.h>
@@ -43,6 +44,18 @@ TEST(WrongInput, UnknownNames) {
   EXPECT_THAT(input_refusal("show network lama3-70b"), HasSubstr("llama3-70b"));
   EXPECT_THAT(input_refusal("show schedule 1f1p"), HasSubstr("1f1b"));
   EXPECT_THAT(input_refusal("--versoin"), HasSubstr("unknown flag"));
+}
+
+/// A bare name, which no slash marks as a path, may be a folder, too.
+TEST(WrongInput, AFolderOfNoCheckpointIsSaid) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  const std::filesystem::path place = testing_program::own_path("stepcast_wrong_place");
+  std::filesystem::create_directories(place / "adir");
+  std::filesystem::create_directories(place / "llama3-8b");
+  std::filesystem::current_path(place);
+  EXPECT_THAT(input_refusal("predict adir"), HasSubstr("adir: is a folder without a config.json"));
+  EXPECT_EQ(run_line("predict llama3-8b").code, 0) << "the catalogue has it";
+  std::filesystem::current_path(before);
 }
 
 /// GPT-2 has 1,024: 1,000 + 24 are all of them.

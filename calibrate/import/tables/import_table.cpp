@@ -1,6 +1,9 @@
 // Tables with a header line. Which layout one is follows from its columns: a known export, or our own words, perhaps
 // through the column map of the options.
 #include <algorithm>
+#include <functional>
+#include <set>
+#include <string>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -110,6 +113,7 @@ void read_plain_rows(TableImport& rows, const std::vector<PlainColumn>& columns,
   if (options.precision.empty())
     if (const auto type = element_type_of_file(rows.table().where()))
       options.precision = type->block_scaled ? "fp8-block" : to_text(type->precision);
+  std::set<std::string, std::less<>> unread, read = {lower_case(time_of.name)};
   while (rows.next()) {
     const PlainFields fields = fields_of_row(rows.table(), rows.row(), columns);
     const auto time = rows.time(time_of.name, time_of.unit);
@@ -125,7 +129,14 @@ void read_plain_rows(TableImport& rows, const std::vector<PlainColumn>& columns,
     if (rows.failed()) continue;
     measurement.what = *query;
     rows.add(std::move(measurement), *context);
+    read.insert(fields.read.begin(), fields.read.end());
+    for (const auto& [name, text] : fields) unread.insert(name);
   }
+  for (const PlainColumn& column : columns) {
+    const bool of_only = rows.options().only.contains(column.name) || rows.options().columns.contains(column.name);
+    if (of_only || read.contains(column.name)) unread.erase(column.name);
+  }
+  if (!unread.empty()) rows.note(fmt::format("columns that are not read: {}", fmt::join(unread, ", ")).substr(0, 400));
 }
 
 Expected<Measurements> read_plain_table(const DelimitedTable& table, const ImportOptions& options) {

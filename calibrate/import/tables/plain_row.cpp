@@ -193,11 +193,17 @@ std::string kind_of_row(const PlainFields& fields, const ImportOptions& options)
 }  // namespace
 
 std::optional<std::string_view> find_field(const PlainFields& fields, std::string_view word) {
-  if (const auto at = fields.find(word); at != fields.end()) return at->second;
+  const auto told = [&](std::string_view name) -> std::optional<std::string_view> {
+    const auto at = fields.find(name);
+    if (at == fields.end()) return std::nullopt;
+    fields.read.insert(at->first);
+    return at->second;
+  };
+  if (const auto text = told(word)) return text;
   for (const Spellings& row : field_spellings) {
     if (row.word != word) continue;
     for (const std::string_view other : row.others)
-      if (const auto at = fields.find(other); at != fields.end()) return at->second;
+      if (const auto text = told(other)) return text;
   }
   return std::nullopt;
 }

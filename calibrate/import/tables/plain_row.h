@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -22,7 +23,10 @@
 namespace stepcast::calibrate {
 
 /// Column names in lower case with what the row says there; empty fields are absent.
-using PlainFields = std::map<std::string, std::string, std::less<>>;
+struct PlainFields : std::map<std::string, std::string, std::less<>> {
+  using map::map;
+  mutable std::set<std::string, std::less<>> read;  ///< columns that somebody asked for
+};
 
 /// What the row says by the word or one of its spellings.
 std::optional<std::string_view> find_field(const PlainFields& fields, std::string_view word);

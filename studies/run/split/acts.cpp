@@ -9,6 +9,10 @@ namespace stepcast::run {
 
 bool is_staged(const Split& split, const RunWishes& /*told*/, const NetworkSpec& /*network*/) { return split.pp > 1; }
 
+bool has_chunks(const Split& split, const RunWishes& /*told*/, const NetworkSpec& /*network*/) {
+  return split.pp > 1 || split.chunks > 1;
+}
+
 bool is_scheduled(const Split& split, const RunWishes& /*told*/, const NetworkSpec& /*network*/) {
   if (split.pp > 1) return true;
   const auto kind = find_schedule(split.schedule);

@@ -8,6 +8,8 @@
 namespace stepcast::run {
 
 bool is_staged(const Split& split, const RunWishes& told, const NetworkSpec& network);
+/// One stage has them where a schedule is said that brings them there.
+bool has_chunks(const Split& split, const RunWishes& told, const NetworkSpec& network);
 /// On one stage a schedule changes what is held, unless it holds as little as 1f1b does.
 bool is_scheduled(const Split& split, const RunWishes& told, const NetworkSpec& network);
 /// Other schedules only check the cap.

@@ -16,9 +16,11 @@ const ScheduleKind* kind_called(const std::string& schedule) {
   return nullptr;
 }
 
+/// One stage interleaves nothing (Megatron-LM's core/parallel_state.py refuses it): without a schedule that is said, it
+/// has one chunk.
 void take_schedule(Split& split, const SplitWishes& wishes) {
-  split.chunks = wishes.chunks;
-  split.schedule = !wishes.schedule.empty() ? wishes.schedule : wishes.chunks > 1 ? "interleaved-1f1b" : "1f1b";
+  split.chunks = wishes.schedule.empty() && wishes.pp == 1 ? 1 : wishes.chunks;
+  split.schedule = !wishes.schedule.empty() ? wishes.schedule : split.chunks > 1 ? "interleaved-1f1b" : "1f1b";
   const ScheduleKind* kind = kind_called(split.schedule);
   if (kind != nullptr && split.chunks == 1 && kind->own_chunks > 1) split.chunks = kind->own_chunks;
 }

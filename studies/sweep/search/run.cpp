@@ -5,7 +5,11 @@
 #include <condition_variable>
 #include <mutex>
 #include <set>
+#include <string>
 #include <thread>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "model/base/contains.h"
 #include "model/version.h"
@@ -170,6 +174,11 @@ std::vector<WordAxis> word_axes(const Space& space) {
         row.flag.empty() ? row.axis.all({}) : space.values[static_cast<std::size_t>(row.id)];
     if (!row.axis.own_word.empty()) values.emplace_back(row.axis.own_word);
     axes.push_back({std::string(row.key), std::move(values), row.is_noun() ? nullptr : &row});
+    if (row.flag.empty() && !space.tiers)
+      axes.back().unsaid = fmt::format("\"{}\": [\"node\", \"cluster\"] among the axes of --space FILE", row.key);
+    if (!row.axis.own_word.empty() && contains(space.values[static_cast<std::size_t>(row.id)], row.axis.own_word))
+      axes.back().left_open = row.id == AxisId::schedule ? std::vector<std::string>{"1f1b", "interleaved-1f1b"}
+                                                         : std::vector<std::string>{"on", "off"};
   }
   return axes;
 }

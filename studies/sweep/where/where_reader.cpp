@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "model/base/contains.h"
 #include "studies/run/fields.h"
@@ -132,9 +133,14 @@ class WhereReader {
     const std::size_t begin = text_.at();
     const std::string word(text_.take_word());
     const WordAxis& row = axes_[axis.node];
-    if (word.empty()) error(begin, fmt::format("a value of '{}' is missing", shown(axis)), name_hint("", row.values));
+    if (!row.unsaid.empty()) error(axis.begin, fmt::format("'{}' is no axis of this sweep", shown(axis)), row.unsaid);
+    else if (word.empty())
+      error(begin, fmt::format("a value of '{}' is missing", shown(axis)), name_hint("", row.values));
     else if (const auto hint = why_no_value(row, word))
       error(begin, fmt::format("'{}' is no value of '{}'", short_where(word), shown(axis)), *hint);
+    else if (contains(row.left_open, word))
+      error(begin, fmt::format("'{}' may be what auto comes to, which this sweep tries", short_where(word)),
+          fmt::format("say the values of {} to try: {}", shown(axis), fmt::join(row.left_open, ",")));
     axis.node =
         add({.op = op == WhereOp::equal ? WhereOp::word_is : WhereOp::word_is_not, .left = axis.node, .word = word});
     axis.kind = Part::Kind::truth;

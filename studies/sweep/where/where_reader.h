@@ -20,8 +20,10 @@ constexpr int deepest_where = 30;  ///< open parentheses
 /// An axis with words for values: "schedule".
 struct WordAxis {
   std::string name;
-  std::vector<std::string> values;  ///< that can stand there; empty: not checked
-  const RunField* field = nullptr;  ///< what else its check takes can stand there too
+  std::vector<std::string> values;          ///< that can stand there; empty: not checked
+  const RunField* field = nullptr;          ///< what else its check takes can stand there too
+  std::vector<std::string> left_open = {};  ///< values that a word of this space, "auto", may come to
+  std::string unsaid = {};                  ///< what to do where this space gives it no values of its own; "": it does
 };
 
 // clang-format off

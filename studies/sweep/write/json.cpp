@@ -14,15 +14,19 @@ void write_figures(JsonWriter& json, const SweepRow& row) {
   json.close();
 }
 
-void write_choices(JsonWriter& json, const SweepQuestion& question, const SweepRow& row) {
+/// Where no tier is said the order of the mesh decides, and the words of the tiers hold for nothing.
+bool tells(const AxisRow& axis, bool tiers) { return tiers || !axis.flag.empty(); }
+
+void write_choices(JsonWriter& json, const SweepQuestion& question, const SweepRow& row, bool tiers) {
   json.open("plan");
-  for (std::size_t i = 0; i < question.axes.size(); ++i) json.field(question.axes[i].key, row.choices[i]);
+  for (std::size_t i = 0; i < question.axes.size(); ++i)
+    if (tells(axis_rows()[i], tiers)) json.field(question.axes[i].key, row.choices[i]);
   json.close();
 }
 
 void write_sweep_row(JsonWriter& json, const SweepAnswer& answer, const SweepRow& row) {
   json.field("index", row.index);
-  write_choices(json, answer.swept.result.question, row);
+  write_choices(json, answer.swept.result.question, row, answer.space->tiers);
   json.field("command", answer.command(row.index));
   write_figures(json, row);
 }
@@ -40,7 +44,8 @@ void write_overflow(JsonWriter& json, const SweepAnswer& answer) {
   json.open("smallest_overflow");
   json.fields("bytes", tally.smallest_overflow_bytes, "index", tally.smallest_overflow_index);
   json.open("plan");
-  for (const AxisRow& axis : axis_rows()) json.field(axis.key, space.value(digits, axis.id));
+  for (const AxisRow& axis : axis_rows())
+    if (tells(axis, space.tiers)) json.field(axis.key, space.value(digits, axis.id));
   json.close();
   json.field("command", answer.command(tally.smallest_overflow_index));
   if (answer.overflow) {
@@ -114,7 +119,7 @@ void write_without_where(JsonWriter& json, const SweepAnswer& answer) {
 
 void write_row_figures(JsonWriter& json, const SweepQuestion& question, const SweepRow& row) {
   json.field("index", row.index);
-  write_choices(json, question, row);
+  write_choices(json, question, row, true);
   write_figures(json, row);
 }
 

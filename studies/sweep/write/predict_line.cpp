@@ -103,7 +103,7 @@ PredictLine::PredictLine(const Arguments& arguments, const Space& space, SpacePo
 std::string PredictLine::usual_value(const AxisRow& axis, const SplitWishes& wishes) const {
   switch (axis.id) {
     case AxisId::precision: return precision_;
-    case AxisId::schedule: return wishes.chunks > 1 ? "interleaved-1f1b" : "1f1b";
+    case AxisId::schedule: return wishes.chunks > 1 && wishes.pp > 1 ? "interleaved-1f1b" : "1f1b";
     case AxisId::sp: return wishes.tp > 1 && sequence_divides(wishes) ? "on" : "";
     default: return std::string(axis.plain);
   }

@@ -1,5 +1,6 @@
 #include "model/base/json_reader.h"
 
+#include <fstream>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -179,6 +180,11 @@ TEST(JsonSyntax, RefusesHalfOfAnyGoodFile) {
 TEST(ReadTextFile, SaysWhatIsWrongWithThePath) {
   EXPECT_NE(to_text(read_text_file("/no/such/file").error()).find("No such file"), std::string::npos);
   EXPECT_NE(to_text(read_text_file("/").error()).find("is a folder"), std::string::npos);
+  for (const char* mark : {"\xFF\xFE", "\xFE\xFF"}) {
+    const std::string name = testing::TempDir() + "stepcast_utf16.json";
+    std::ofstream(name, std::ios::binary) << mark << std::string("{\0}\0", 4);
+    EXPECT_NE(to_text(read_text_file(name).error()).find("UTF-16"), std::string::npos);
+  }
 }
 
 }  // namespace

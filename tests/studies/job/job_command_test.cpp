@@ -14,6 +14,7 @@ namespace stepcast::job {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 using JobJson = nlohmann::json;
 
 constexpr const char* small_run = "job llama3-8b --machine dgx-h100 --gpus 64 --zero 3 --global-batch 256 ";
@@ -318,10 +319,27 @@ TEST(JobCommand, WhyTheMeanLiesOutsideAndNodesThatAreNotThere) {
   EXPECT_THAT(many.at("warnings").dump(), HasSubstr("346 nodes are in repair in the mean"));
 }
 
+/// A step has 256 x 8,192 tokens. Less is no job, and what rounding to whole steps adds is said.
+TEST(JobCommand, ALengthIsNotRaisedToAStepInSilence) {
+  EXPECT_THAT(refusal("--tokens 15"), HasSubstr("--tokens: 15 tokens, and a step has 2,097,152"));
+  EXPECT_THAT(refusal("--tokens 2097151"), HasSubstr("and a step has 2,097,152"));
+  const auto of_steps = [](double steps) {
+    return shown(std::string(small_run) + fmt::format("--lives 100 --tokens {:.0f}", steps * 256 * 8192));
+  };
+  EXPECT_THAT(of_steps(1).at("assumptions").dump(), Not(HasSubstr("tokens are asked for")));
+  const auto raised = of_steps(1.5);
+  EXPECT_EQ(raised.at("steps"), 2);
+  EXPECT_THAT(raised.at("assumptions").dump(), HasSubstr("3.146e+06 tokens are asked for; whole steps have 4.194e+06"));
+}
+
 TEST(JobCommand, WrongInputIsRefused) {
   EXPECT_THAT(refusal(""), HasSubstr("--tokens: how long the job is is not said"));
   EXPECT_THAT(refusal("--days 1 --steps 5"), HasSubstr("a length twice"));
   EXPECT_THAT(refusal("--tokens many"), HasSubstr("'many' is no number of tokens"));
+  for (const char* out : {"0", "-3", "1e30"})
+    EXPECT_THAT(refusal(std::string("--tokens ") + out), HasSubstr("are out of range")) << out;
+  EXPECT_THAT(refusal("--days 30d"), HasSubstr("without a unit"));
+  EXPECT_THAT(refusal("--days 1 --watts 700W"), HasSubstr("from 1 to 100000, without a unit"));
   EXPECT_THAT(refusal("--days 1 --failures nobody"), HasSubstr("unknown failure rates 'nobody'"));
   EXPECT_THAT(refusal("--days 1 --failures rsc-1 --failure-rate 0.1"),
       HasSubstr("one of them; what rsc-1 has beside is --fixed-failures 2.2"));

@@ -217,6 +217,28 @@ TEST(PredictWays, AFlagThatDoesNothingIsNamedAboveTheFigures) {
   }
 }
 
+/// Shards and lengths that are no power of two show what one case hides.
+TEST(PredictWays, WhatIsNamedIdleIsIdleInEveryRun) {
+  const std::string runs[] = {"predict llama3-8b --gpus 64 --zero 2 --seq 12k --global-batch 128",
+      "predict llama3-8b --gpus 64 --zero 3 --global-batch 256 --recompute full", "predict llama3-8b --gpus 8 --tp 8",
+      "predict mixtral-8x7b --gpus 16 --ep 8 --zero 1"};
+  const std::string flags[] = {"--chunks 2", "--chunks 8", "--cp-kind gather", "--sp on", "--save-gathered on",
+      "--layout balanced", "--scatter-boundary on", "--pp-overlap off"};
+  for (const std::string& run : runs) {
+    const json without = ways_report_of(run);
+    int named = 0;
+    for (const std::string& flag : flags) {
+      const std::string name = flag.substr(0, flag.find(' '));
+      if (above_figures(run + " " + flag).find(name + ": ") == std::string::npos) continue;
+      const json with = ways_report_of(run + " " + flag);
+      EXPECT_EQ(with.at("step_time_s"), without.at("step_time_s")) << run << " " << flag;
+      EXPECT_EQ(with.at("memory"), without.at("memory")) << run << " " << flag;
+      ++named;
+    }
+    EXPECT_GE(named, 4) << run;
+  }
+}
+
 TEST(PredictWays, AFlagThatDoesSomethingIsNotNamed) {
   for (const char* line : {"--tp 4 --sp off --scatter-boundary on --save-gathered off", "--dp-overlap off", "--zero 0",
            "--order tp-cp-pp-dp", "--schedule zb-auto --memory-cap 8", "--pp-overlap off --tp-overlap on"})

@@ -87,6 +87,31 @@ TEST(ScheduleCommand, DualPipeCountsBothDirections) {
   EXPECT_EQ(faster.at("ranks")[0].at("busy"), 24 - 3 * 1.5);  // three pairs of 3
 }
 
+/// A factor of pairs moves the bound of a kind that has none: it is refused, and --compare leaves it to those with
+/// pairs.
+TEST(ScheduleCommand, AFactorOfPairsIsOfKindsWithPairs) {
+  int paired = 0, others = 0;
+  const std::string size = " --stages 4 --micro-batches 8" + std::string(unit_times);
+  const auto plain = scheduled("--compare" + size), faster = scheduled("--compare" + size + " --overlap-factor 0.8");
+  for (const auto& row : plain.at("schedules")) {
+    const std::string id = row.at("schedule");
+    const auto ran = testing_program::run_line("schedule " + id + size + " --overlap-factor 0.8");
+    const auto pairs = testing_program::run_line("schedule " + id + size + " --csv").out.find("OVERLAP_F_B");
+    if (pairs != std::string::npos) {
+      EXPECT_EQ(ran.code, 0) << id << ran.err;
+      ++paired;
+      continue;
+    }
+    EXPECT_EQ(ran.code, 2) << id;
+    EXPECT_THAT(ran.err, HasSubstr("--overlap-factor: no forward and backward are fused")) << id;
+    for (const auto& other : faster.at("schedules"))
+      if (other.at("schedule") == id) EXPECT_EQ(other, row) << id;
+    ++others;
+  }
+  EXPECT_GT(paired, 0);
+  EXPECT_GT(others, 5);
+}
+
 TEST(ScheduleCommand, SlicesAndChunksTakeTheirPart) {
   // Seq1F1B: (m n + p - 1) units of 3/2.
   EXPECT_EQ(

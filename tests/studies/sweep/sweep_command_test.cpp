@@ -294,6 +294,20 @@ TEST(SweepCommand, DryRunOnlyCounts) {
   EXPECT_THAT(text.out, HasSubstr("micro-batch       1, 2, 4, 8"));
 }
 
+/// Words that are no axis of the sweep, or that a word such as auto may stand for, would drop what they describe.
+TEST(SweepCommand, WordsThatNobodyChoseFilterNothing) {
+  for (const char* tier : {"tp_tier", "pp_tier", "dp_tier"}) {
+    const Ran ran = run_line("sweep " + small_sweep + " --where " + tier + "==node");
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_THAT(ran.err, HasSubstr(fmt::format("'{}' is no axis of this sweep", tier)));
+  }
+  for (const char* open : {"sp==on", "sp!=off", "dp_overlap==on", "schedule==1f1b"})
+    EXPECT_THAT(run_line("sweep " + small_sweep + " --where " + open).err, HasSubstr("auto comes to")) << open;
+  EXPECT_EQ(run_line("sweep " + small_sweep + " --sp on,off --where sp==on").code, 0);
+  EXPECT_EQ(run_line("sweep " + small_sweep + " --where schedule!=gpipe").code, 0);
+  for (const json& row : swept(small_sweep)["top"]) EXPECT_FALSE(row["plan"].contains("pp_tier"));
+}
+
 TEST(SweepCommand, MistakesAreExplained) {
   const std::string notes = own_path("notes.jsonl");
   std::ofstream(notes) << "my notes\n";

@@ -35,6 +35,17 @@ const MeasurementContext& context_of(const Measurements& measurements, std::size
   return measurements.contexts.at(static_cast<std::size_t>(measurements.rows.at(row).context));
 }
 
+TEST(ImportTable, columns_that_are_not_read_are_listed) {
+  const auto notes = [](std::string_view text) { return table_rows(text, "t.csv", on_gpu("h100-sxm")).notes; };
+  EXPECT_THAT(notes("m,n,k,dtype,time_us,tflops,heads\n4096,4096,4096,bf16,200,9999,8\n"),
+      testing::Contains(HasSubstr("columns that are not read: heads, tflops")));
+  EXPECT_THAT(notes("kind,bytes,gpus,time_us,busbw\nall_reduce,1048576,8,40,9\n"),
+      testing::Contains(HasSubstr("columns that are not read: busbw")));
+  for (const char* whole : {"m,n,k,precision,time_us,repeats,empty\n4096,4096,4096,bf16,200,10,\n",
+           "heads,head_dim,s,Batch_Size,dtype,time_us,pass\n32,128,4096,2,bf16,200,fwd\n"})
+    EXPECT_THAT(notes(whole), testing::Not(testing::Contains(HasSubstr("not read")))) << whole;
+}
+
 TEST(ImportTable, gemms_in_our_words) {
   const Measurements rows = table_rows(
       "m,n,k,dtype,time_us\n128,4096,1024,bf16,10\n256,4096,1024,fp8-block,20\n", "t.csv", on_gpu("h100-sxm"));
