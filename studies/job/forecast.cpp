@@ -183,7 +183,7 @@ Expected<JobForecast> forecast_job(const JobQuestion& question, const JobWishes&
   job.base = job_base(job.run, job.step);
   TRY(job.settings, job_settings(job.base, wishes));
   set_length(wishes, job);
-  TRY(check_length(wishes, job.steps, job.base.tokens, job.base.step));
+  TRY(check_length(wishes, job.base.tokens));
   TRY(check_epochs(wishes, job.steps));
   job.expected = sim::expected_life(job.settings.life);
   job.laws = law_answers(job.settings.life);

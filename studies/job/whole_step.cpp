@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "model/base/quantity_text.h"
 #include "studies/print/digits.h"
 #include "studies/whatif/uneven.h"
 
@@ -55,15 +54,11 @@ Expected<WholeStep> whole_step(const JobRun& run, const JobWishes& wishes) {
   return step;
 }
 
-Expected<void> check_length(const JobWishes& wishes, double steps, double tokens_per_step, Seconds step) {
+Expected<void> check_length(const JobWishes& wishes, double tokens_per_step) {
   if (wishes.tokens && *wishes.tokens < tokens_per_step)
     return fail("--tokens",
         fmt::format("{:.6g} tokens, and a step has {}", *wishes.tokens, print::grouped_digits(tokens_per_step)),
         "whole steps: 15T, 300B or 1.5e12; or a smaller --global-batch");
-  if (wishes.days && steps < 1)
-    return fail("--days",
-        fmt::format("no step is done in {:g} days; one takes {}", wishes.days->value() / 86400, format_seconds(step)),
-        "more days, or --steps 1");
   return {};
 }
 

@@ -30,8 +30,8 @@ struct WholeStep {
 /// Errors: what uneven_forecast() and around_parts() refuse; uneven work, which several kinds of machines have by
 /// themselves, in words beside it.
 Expected<WholeStep> whole_step(const JobRun& run, const JobWishes& wishes);
-/// Error: a job that is said to be shorter than its first step.
-Expected<void> check_length(const JobWishes& wishes, double steps, double tokens_per_step, Seconds step);
+/// Error: a job of fewer tokens than a step has.
+Expected<void> check_length(const JobWishes& wishes, double tokens_per_step);
 /// Error: a job of fewer steps than epochs of its loader's data set.
 Expected<void> check_epochs(const JobWishes& wishes, double steps);
 
