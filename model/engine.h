@@ -113,11 +113,11 @@ struct Engine {
   bool same_experts = false;
   bool ends_at_positions = false;  ///< a sequence ends where the network's positions do
   std::int64_t cache_block = 16;   ///< positions that the cache is dealt out in
-  bool keeps_windows = false;      ///< the cache keeps keys that no window reaches any more
   /// Layers have the network's windows where a launch says so, and see all positions else: TensorRT-LLM's engines of
   /// plans, whose attention has a window by max_attention_window_size alone (NVIDIA/TensorRT-LLM 5a211b9,
   /// docs/source/advanced/gpt-attention.md, "Sliding Window Attention").
   bool windows_when_said = false;
+  bool keeps_windows = false;      ///< the cache keeps keys that no window reaches any more
   /// But of these families of networks, whose layers with windows have a pool of their own, of so much of the positions
   /// that the other layers have room for, however long the window is.
   struct WindowPool {

@@ -211,10 +211,17 @@ Expected<Machine> with_node_gpus(Machine machine, std::int64_t gpus, const std::
   if (gpus < 1 || gpus > whole)
     return fail(where, fmt::format("{} GPUs of a {}, and one of {} has {}", gpus, first.name, machine.name, whole),
         fmt::format("from 1 to {}, or --machine with another one", whole));
-  if (first.name != "node") return machine;
+  if (first.name == "rack") return machine;
+  const bool joined = first.fabric == FabricKind::nvlink_mesh && first.ports + 1 == whole;
   for (Level& level : machine.levels) {
     level.gpus = level.gpus / whole * gpus;
     if (&level != &machine.levels.front()) level.ports = std::max(1, static_cast<int>(level.ports * gpus / whole));
+  }
+  // Where each GPU has a link to each other, fewer GPUs have fewer links.
+  Level& node = machine.levels.front();
+  if (joined && gpus > 1) {
+    node.ports = static_cast<int>(gpus) - 1;
+    node.bandwidth_per_gpu = node.port_bandwidth * static_cast<double>(node.ports);
   }
   return machine;
 }

@@ -75,6 +75,9 @@ Expected<void> settle_row(const EngineSettings& s, const EnginePool& pool, const
   change(out.row.most_positions, std::optional(s.most_positions.value_or(usual.most_positions)), "most_positions", out);
   change(out.row.most_captured, std::optional(s.most_captured.value_or(usual.most_captured)), "most_captured", out);
   change(out.row.captured, s.captured, "captured", out);
+  // TensorRT-LLM's graphs are of at most 128 sequences where no size is told (tensorrt_llm/llmapi/llm_args.py,
+  // validate_cuda_graph_config).
+  if (out.row.captured && out.row.most_captured == 0) out.row.most_captured = 128;
   change(out.row.whole_prompts, s.whole_prompts, "whole_prompts", out);
   change(out.row.prompts_apart, s.prompts_apart, "prompts_apart", out);
   change(out.row.reserves_all, s.reserves_all, "reserves_all", out);
@@ -223,7 +226,9 @@ Expected<std::int64_t> ranks_of(const EngineSettings& s, const ToldFlags& told, 
 /// (python/sglang/srt/entrypoints/engine.py, _calculate_rank_ranges), and so does vLLM (vllm/config/parallel.py,
 /// local_world_size), whose data ranks of a node data_parallel_size_local tells. Errors: ranks that do not divide, or
 /// do not fit into a pod.
-Expected<std::int64_t> node_gpus_of(const EngineSettings& s, EnginePool& pool, const ToldFlags& told) {
+Expected<std::int64_t> node_gpus_of(
+    const EngineSettings& s, EnginePool& pool, bool side_by_side, const ToldFlags& told) {
+  if (told.contains("--node-gpus")) return 0;
   TRY(const std::int64_t ranks, ranks_of(s, told, pool.server.where));
   TRY(const auto nodes, pool.server.count("nnodes"));
   TRY(const auto local, pool.server.count("data_parallel_size_local"));
@@ -232,7 +237,8 @@ Expected<std::int64_t> node_gpus_of(const EngineSettings& s, EnginePool& pool, c
   if (nodes && *nodes > 1) {
     if (ranks % *nodes != 0)
       return fail(pool.server.where, fmt::format("{} ranks on {} nodes", ranks, *nodes),
-          "as many on each node; --tp N, --pp N and --dp-attention N go over the launch");
+          "as many on each node; --tp N, --pp N, --dp-attention N and --node-gpus N go over the launch, --prefill-tp N "
+          "and the like where prompts are read");
     gpus = ranks / *nodes;
   } else if (local && *local > 0 && s.groups > *local) {
     TRY(gpus, product_of_ways({*local, ranks / s.groups}, pool.server.where));
@@ -240,7 +246,9 @@ Expected<std::int64_t> node_gpus_of(const EngineSettings& s, EnginePool& pool, c
   if (pool.node_gpus > 0 && gpus > pool.node_gpus)
     return fail(pool.server.where,
         fmt::format("{} ranks on a node, and its pod asks for {} GPUs", gpus, pool.node_gpus), "as many GPUs as ranks");
-  return gpus < ranks ? gpus : 0;
+  // Data ranks that share nothing are engines of their own.
+  const std::int64_t of_one = side_by_side ? ranks / s.groups : ranks;
+  return gpus < of_one ? gpus : 0;
 }
 
 /// Errors: more GPUs than --gpus takes, or than the engine has. Flags that say how many engines there are go over the
@@ -253,7 +261,7 @@ Expected<void> put_split(
   const bool counted = told.contains("--replicas");
   TRY(product_of_ways({s.tp, s.pp, s.groups, counted ? 1 : s.copies, counted ? 1 : pool.copies}, pool.server.where));
   TRY(check_held_gpus(s, pool, told));
-  TRY(const std::int64_t node_gpus, node_gpus_of(s, pool, told));
+  TRY(const std::int64_t node_gpus, node_gpus_of(s, pool, side_by_side, told));
   const std::int64_t copies = counted ? 1 : s.copies * pool.copies * (side_by_side ? s.groups : 1);
   const auto put = [&](const char* flag, std::int64_t value) {
     if (value > 1) out.flags[flag] = std::to_string(value);
@@ -320,8 +328,10 @@ Expected<void> put_prompts(
   s.captured = tokens.settings.captured, s.most_captured = tokens.settings.most_captured;
   AskedEngine prompts;
   const auto told = tokens.told.find("--prefill-replicas");
-  ToldFlags own;  // flags of a split are told to the other pool
+  ToldFlags own;
   if (told != tokens.told.end()) own["--replicas"] = told->second;
+  for (const std::string way : {"tp", "pp", "dp-attention", "node-gpus"})
+    if (const auto said = tokens.told.find("--prefill-" + way); said != tokens.told.end()) own["--" + way] = said->second;
   TRY(put_pool(s, pool, network, gpu, own, prompts));
   if (prompts.row.id != out.row.id)
     return fail(where, fmt::format("{} reads prompts, and {} says their tokens", prompts.row.name, out.row.name),

@@ -62,7 +62,7 @@ Expected<void> read_trtllm_graphs(SaidArguments& said, EngineSettings& out) {
   if (const auto whole = said.text("cuda_graph_config"); whole && (*whole == "null" || *whole == "None"))
     out.captured = false;
   TRY(const auto used, said.flag("use_cuda_graph"));
-  if (used && !*used) out.captured = false;
+  if (used) out.captured = *used;
   for (const char* name : {"cuda_graph_config.batch_sizes", "cuda_graph_batch_sizes"}) {
     TRY(const auto largest, largest_of(said, name));
     if (largest) out.most_captured = largest;
@@ -71,6 +71,8 @@ Expected<void> read_trtllm_graphs(SaidArguments& said, EngineSettings& out) {
     TRY(const auto most, said.count(name));
     if (most && *most > 0) out.most_captured = most;
   }
+  // Sizes of graphs ask for graphs, unless something says that there are none.
+  if (out.most_captured && !out.captured) out.captured = true;
   return {};
 }
 

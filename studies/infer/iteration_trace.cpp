@@ -20,7 +20,7 @@ std::string iteration_trace(const Asked& asked, const Answer& answer) {
   const auto slices = cost.in_order(phase.shown_rows, phase.shown);
   const Engine::Tuning& tuning = cost.tuning();
   const Seconds before = tuning.host_per_iteration + tuning.host_per_sequence * phase.shown.sums.sequences,
-                launching = tuning.host_per_launch * phase.shown.sums.launched;
+                launching = tuning.host_per_launch * (phase.shown.sums.launched * phase.shown.sums.host_pace);
   // What prepares an iteration comes before it, or beside the one that runs.
   Seconds begin = serving.engine.host_beside ? Seconds(0) : before;
   constexpr double microseconds = 1e6;

@@ -23,11 +23,21 @@ std::int64_t farthest(const Serving& own, const Serving& other) {
 /// Ranks that have the same sequences.
 double ranks_of_group(const Serving& serving) { return static_cast<double>(serving.tensor_ways * serving.stages); }
 
+/// What later tokens read of so many positions, on the stage with the most. A pool of windows has room for more, of
+/// which nothing is sent.
+double keys_sent(const Serving& words, double positions) {
+  const bool all = words.engine.keeps_windows && words.engine.window_pool(words.network().family) == nullptr;
+  double most = 0;
+  for (const Serving::Held& stage : words.form->held())
+    most = std::max(most, dataflow::cache_bytes(stage.caches, positions, all));
+  return most;
+}
+
 struct Parts {
   Bytes sent, received;
 };
 Parts parts_of(const Serving& prompts, const Serving& words, double positions) {
-  const double each = words.cache_bytes(positions);
+  const double each = keys_sent(words, positions);
   return {Bytes(each * ranks_of_group(words) / ranks_of_group(prompts)), Bytes(each)};
 }
 

@@ -279,6 +279,17 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
   return serving;
 }
 
+namespace {
+
+std::string of_each_node(std::int64_t gpus, const Machine& machine) {
+  const Level& first = machine.levels.front();
+  if (first.gpus == gpus)
+    return fmt::format("--node-gpus {}: it has so many GPUs of each {}, others are behind the network", gpus, first.name);
+  return fmt::format("--node-gpus {}: the links of a {} join trays, so that nothing changes", gpus, first.name);
+}
+
+}  // namespace
+
 Expected<Serving> serving_of(const ServingWishes& wishes) {
   TRY(auto network, run::choose_network(wishes.network, "network"));
   TRY(auto machine, run::choose_machine(wishes.machine.empty() ? "dgx-h100" : wishes.machine, "--machine"));
@@ -304,6 +315,7 @@ Expected<Serving> serving_of(const ServingWishes& wishes) {
     engine.row = as_usual(std::move(engine.row), machine.row.gpu, {settled.tp, settled.attention_dp});
   TRY(auto serving, serving_of(settled, std::move(network), std::move(machine), engine.row, laws));
   if (wishes.machine.empty()) serving.assumptions.emplace_back("--machine dgx-h100");
+  if (wishes.node_gpus > 0) serving.assumptions.push_back(of_each_node(wishes.node_gpus, serving.machine()));
   if (wishes.engine.empty() && wishes.row == nullptr) serving.assumptions.emplace_back("--engine vllm");
   return serving;
 }
@@ -342,7 +354,7 @@ std::vector<std::string> launch_warnings(const Serving& serving) {
   const Engine& engine = serving.engine;
   std::vector<std::string> out = run::unpriced_words(serving.machine(), *serving.profile);
   if (engine.captured || ServingCost(serving).tuning().host_per_launch.value() > 0) return out;
-  // Iterations of those that replay nothing were measured so: their launches are in host_per_iteration.
+  // Iterations of those that replay nothing were measured so: their launches are in the figures that were fitted.
   const auto row = std::ranges::find(built_in().engines, engine.id, &Engine::id);
   if (row != built_in().engines.end() && !row->captured) return out;
   out.emplace_back(

@@ -308,10 +308,14 @@ TEST(Sweep, ASnapshotsErrorEndsIt) {
 TEST(SweepConstraint, TakesEveryLegalWord) {
   Space space = space_named("TwoCopies");
   for (const char* good : {"schedule != gpipe", "recompute != full:3", "precision != nvfp4", "layout != balanced",
-           "tp_tier == cluster", "sp == auto", "order == tp-cp-dp-pp"}) {
+           "sp == auto", "order == tp-cp-dp-pp"}) {
     space.where = good;
     EXPECT_TRUE(where_of(space).has_value()) << good << ": " << to_text(where_of(space).error());
   }
+  space.where = "tp_tier == cluster";
+  EXPECT_FALSE(where_of(space).has_value()) << "tiers that nobody chose are not known";
+  space.tiers = true;
+  EXPECT_TRUE(where_of(space).has_value());
   space.where_origin = "space.json:/where";
   for (const char* wrong :
       {"schedule != gpip", "recompute != ful", "precision == bf17", "tp_tier == nodes", "sp == yes"}) {
