@@ -331,7 +331,8 @@ Expected<void> put_prompts(
   ToldFlags own;
   if (told != tokens.told.end()) own["--replicas"] = told->second;
   for (const std::string way : {"tp", "pp", "dp-attention", "node-gpus"})
-    if (const auto said = tokens.told.find("--prefill-" + way); said != tokens.told.end()) own["--" + way] = said->second;
+    if (const auto said = tokens.told.find("--prefill-" + way); said != tokens.told.end())
+      own["--" + way] = said->second;
   TRY(put_pool(s, pool, network, gpu, own, prompts));
   if (prompts.row.id != out.row.id)
     return fail(where, fmt::format("{} reads prompts, and {} says their tokens", prompts.row.name, out.row.name),

@@ -284,7 +284,8 @@ namespace {
 std::string of_each_node(std::int64_t gpus, const Machine& machine) {
   const Level& first = machine.levels.front();
   if (first.gpus == gpus)
-    return fmt::format("--node-gpus {}: it has so many GPUs of each {}, others are behind the network", gpus, first.name);
+    return fmt::format(
+        "--node-gpus {}: it has so many GPUs of each {}, others are behind the network", gpus, first.name);
   return fmt::format("--node-gpus {}: the links of a {} join trays, so that nothing changes", gpus, first.name);
 }
 
