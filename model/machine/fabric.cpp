@@ -212,15 +212,16 @@ Expected<Machine> with_node_gpus(Machine machine, std::int64_t gpus, const std::
     return fail(where, fmt::format("{} GPUs of a {}, and one of {} has {}", gpus, first.name, machine.name, whole),
         fmt::format("from 1 to {}, or --machine with another one", whole));
   if (first.name == "rack") return machine;
-  const bool joined = first.fabric == FabricKind::nvlink_mesh && first.ports + 1 == whole;
+  const bool joined = first.fabric == FabricKind::nvlink_mesh && whole > 1 && first.ports % (whole - 1) == 0;
+  const int to_each = joined ? static_cast<int>(first.ports / (whole - 1)) : 0;
   for (Level& level : machine.levels) {
     level.gpus = level.gpus / whole * gpus;
     if (&level != &machine.levels.front()) level.ports = std::max(1, static_cast<int>(level.ports * gpus / whole));
   }
-  // Where each GPU has a link to each other, fewer GPUs have fewer links.
+  // Where each GPU has as many links to each other, fewer GPUs have fewer links; those of DGX-1 and MI250X are uneven.
   Level& node = machine.levels.front();
   if (joined && gpus > 1) {
-    node.ports = static_cast<int>(gpus) - 1;
+    node.ports = to_each * static_cast<int>(gpus - 1);
     node.bandwidth_per_gpu = node.port_bandwidth * static_cast<double>(node.ports);
   }
   return machine;

@@ -156,7 +156,7 @@ CollectiveTime through_ports(const Machine& machine, const Profile& profile, Col
   // The ramp was fitted on tables from 1 MiB up, mostly of 8 ranks on a node, as a factor of the slower side. What a
   // smaller buffer takes inside the node is latency for the most part, which no ramp multiplies: there the share of the
   // rate falls with the buffer.
-  const Bytes smallest(std::max(1 << 20, (1 << 20) / 8 * static_cast<int>(placement.below.back())));
+  const Bytes smallest(double{1 << 20} * std::max(1.0, static_cast<double>(placement.below.back()) / 8));
   const double part = std::min(1.0, buffer / smallest);
   const Seconds at_rate =
       part > 0 && part < 1 ? std::min(within, (inside_time(received * (kept / part)) - floor) * part) : within;

@@ -229,6 +229,8 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
     network.row.window.positions = 0;
   }
   TRY(check_latents(network.row, engine));
+  // Sequences beyond dense_positions are refused: those that are served see every key.
+  if (network.row.sparse.pooled > 0 && network.row.dense_positions > 0) network.row.sparse = {};
   const run::Chosen<NetworkSpec> whole = network;
   const run::Chosen<Machine> where = machine;
   network.row.mtp_layers = 0;  // they guess, and the iteration itself does without them

@@ -3,7 +3,7 @@
 
 A change of structure changes no output. Usage, from the root of the tree:
 
-    python3 tests/compare/same_outputs.py BEFORE AFTER [--commands 300] [--seed 1] [--list]
+    python3 tests/structure/same_outputs.py BEFORE AFTER [--commands 300] [--seed 1] [--list]
 
 BEFORE and AFTER are two programs. Each command runs once with each in an empty folder; the exit code, stdout, stderr
 and every written file have to be the same byte for byte. Where they differ BEFORE runs once more: numbers that differ
@@ -155,7 +155,10 @@ def outputs(program, command):
     """All that one run leaves: the exit code, what it printed and its files by name."""
     with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "examples").symlink_to(ROOT / "examples")
-        done = subprocess.run([program, *command], cwd=folder, capture_output=True, timeout=LIMIT_S)
+        try:
+            done = subprocess.run([program, *command], cwd=folder, capture_output=True, timeout=LIMIT_S)
+        except subprocess.TimeoutExpired:
+            return {"exit code": f"none in {LIMIT_S} s".encode()}
         found = {"exit code": str(done.returncode).encode(), "stdout": done.stdout, "stderr": done.stderr}
         for file in sorted(pathlib.Path(folder).rglob("*")):
             inside = file.relative_to(folder)
@@ -205,7 +208,7 @@ def main():
             print("differs:", "stepcast", " ".join(command), "in", ", ".join(names), flush=True)
     print(f"{len(commands)} commands, {wrong} differ; exit codes:",
           ", ".join(f"{count} x {code}" for code, count in sorted(codes.items())))
-    return 1 if wrong else 0
+    return 1 if wrong or not codes["0"] else 0
 
 
 if __name__ == "__main__":

@@ -217,9 +217,15 @@ TEST(HfNetwork, LongerSequencesOfMiniCpmSeePickedBlocks) {
   EXPECT_THAT(run_line("infer " + file + " --gpus 1 --prompt 2048").err, HasSubstr(beyond));
   EXPECT_EQ(run_line("infer " + file + " --gpus 1 --prompt 2047").code, 0);
   EXPECT_THAT(run_line("infer " + file + " --gpus 1 --context 2047").err, HasSubstr(beyond));
-  EXPECT_EQ(run_line("infer " + file + " --gpus 1 --context 2046").code, 0);
+  const std::string short_one = " --gpus 1 --context 2046 --json";
+  const auto dense_time = [&] {
+    return nlohmann::json::parse(run_line("infer " + file + short_one).out).at("time_s").get<double>();
+  };
+  const double with_picks_beyond = dense_time();
   EXPECT_THAT(run_line("serve " + file + " --gpus 1 --input 2000 --output 49 --concurrency 1").err, HasSubstr(beyond));
   EXPECT_THAT(run_line("show network " + file).out, HasSubstr("beyond 2047 positions queries see 512 picked keys"));
+  write("8000");
+  EXPECT_DOUBLE_EQ(dense_time(), with_picks_beyond) << "all keys are seen, wherever picking would begin";
   write("-1");
   EXPECT_THAT(run_line("show network " + file).out, HasSubstr("queries see 512 picked keys"));
   EXPECT_EQ(warned("--seq 2047").code, 0);

@@ -12,11 +12,6 @@ bool picks_target(const Operator& op) { return op.kind == OperatorKind::select &
 
 }  // namespace
 
-bool read_by_loss(const FuseContext& c, int tensor) {
-  return std::ranges::any_of(
-      c.block.operators, [&](const Operator& op) { return picks_target(op) && op.inputs.front().tensor == tensor; });
-}
-
 LogitsInMemory::LogitsInMemory(const FuseContext& c) : c_(c) {
   if (c.stack.loss.pieces == LossPieces::whole) return;
   const auto& operators = c.block.operators;

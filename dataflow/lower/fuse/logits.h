@@ -5,9 +5,6 @@
 
 namespace stepcast::dataflow {
 
-/// Does the loss kernel read it?
-bool read_by_loss(const FuseContext& c, int tensor);
-
 class LogitsInMemory {
  public:
   explicit LogitsInMemory(const FuseContext& c);

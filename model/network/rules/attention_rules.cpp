@@ -186,11 +186,11 @@ void check_crossing(Rules& rules) {
   rules.require(!n.bare_crossing || (crosses && n.modulation.frequencies > 0), "bare_crossing",
       "no modulated layer looks at an encoder", "x in the words of layers, and modulation");
   for (const LayerShape& shape : n.shapes)
-    rules.require(!shape.ends || (shape.joint && n.linear_bias && !n.modulation.shared), "shapes",
-        "the last layer of two kinds of positions is joint, with biases", "\"joint\": true");
+    rules.require(!shape.ends || (shape.joint && n.linear_bias && !n.modulation.shared && !n.modulation.common),
+        "shapes", "the last layer of two kinds of positions is joint, with biases", "\"joint\": true");
   for (const LayerShape& shape : n.shapes)
-    rules.require(!shape.second || (shape.joint && n.linear_bias && !n.modulation.shared), "shapes",
-        "a second attention stands in joint layers, with biases", "\"joint\": true");
+    rules.require(!shape.second || (shape.joint && n.linear_bias && !n.modulation.shared && !n.modulation.common),
+        "shapes", "a second attention stands in joint layers, with biases", "\"joint\": true");
   for (const LayerShape& shape : n.shapes)
     rules.require(!(shape.joint && shape.parallel) && (!shape.parallel || joins), "shapes",
         "parallel layers stand behind joint ones", "joint or parallel");

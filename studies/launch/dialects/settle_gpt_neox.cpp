@@ -39,11 +39,7 @@ Expected<void> settle_type(DialectWords& words) {
   if (type == nullptr || lower_case(type->value) != "bfloat16") return {};
   const bool told =
       words.has_any({"precision", "bf16.enabled", "bf16"}) || words.launch.told.contains(FieldId::precision);
-  if (told || !words.is_on("fp16.enabled")) {
-    if (told) return {};
-    words.put("precision", "bfloat16", "fp16.type");
-    return {};
-  }
+  if (told) return {};
   const auto releases = words.launch.framework->table().releases();
   const std::string release = words.launch.release.empty() ? release_in_force(words.launch) : words.launch.release;
   const bool newest = release.empty() || release == releases.back().id;

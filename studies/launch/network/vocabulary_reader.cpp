@@ -64,7 +64,7 @@ std::int64_t tokenizer_rows(const std::string& value) {
 /// training/tokenizer/tokenizer.py, vocab_size), and passes over --vocab-size; networks are often padded beyond these.
 bool counts_tokens(const LaunchSubject& subject) {
   const GivenArgument* kind = subject.launch.find("tokenizer_type");
-  return kind != nullptr && kind->value == "HuggingFaceTokenizer";
+  return subject.framework.id == "megatron-lm" && kind != nullptr && kind->value == "HuggingFaceTokenizer";
 }
 
 bool is_tokenizer_word(const std::string& value) {

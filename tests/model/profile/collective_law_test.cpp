@@ -168,6 +168,23 @@ TEST(CollectiveLaw, faster_links_inside_a_node_never_slow_a_reduction_on_two) {
   }
 }
 
+TEST(CollectiveLaw, fewer_gpus_of_each_node_are_no_faster) {
+  int narrowed = 0;
+  for (const Machine& machine : built_in().machines) {
+    const Profile profile = default_profile(machine.gpu, built_in().profiles);
+    for (const int gpus : {2, 4}) {
+      if (machine.levels.front().gpus <= gpus) continue;
+      const Machine few = with_node_gpus(machine, gpus, "--node-gpus").value();
+      const CollectiveQuery query{CollectiveKind::all_reduce, gpus, 1, Bytes(64 << 20)};
+      const auto before = collective_time(machine, profile, query), after = collective_time(few, profile, query);
+      if (!before || !after) continue;
+      ++narrowed;
+      EXPECT_GE(after->time.value(), 0.999 * before->time.value()) << machine.id << ", " << gpus;
+    }
+  }
+  EXPECT_GT(narrowed, 30);
+}
+
 TEST(CollectiveLaw, a_curve_of_this_network_comes_before_the_ports) {
   Profile profile;
   profile.collectives = {law_curve(CollectiveKind::all_gather, 32, 4, 50e-6, 310e9),
