@@ -187,9 +187,9 @@ TEST(CountedEngines, LeaderAndWorkersAreOneEngine) {
   const auto got = read(group);
   ASSERT_EQ(got.error, "");
   EXPECT_THAT(got.asked.flags, IsSupersetOf({Pair("--tp", "4"), Pair("--pp", "2"), Pair("--replicas", "3")}));
-  // without a template of the leader all nodes have one command, and its rank is not told
+  // without a template of the leader all nodes have one command, and neither its rank nor their number is told
   const auto alone = read(with_changed(group, "leaderTemplate", "otherTemplate"));
-  EXPECT_THAT(alone.error, HasSubstr("nodes of one engine hangs on variables"));
+  EXPECT_THAT(alone.error, HasSubstr("--nnodes hangs on $LWS_GROUP_SIZE"));
 }
 
 constexpr const char* of_kubeai = R"(apiVersion: kubeai.org/v1

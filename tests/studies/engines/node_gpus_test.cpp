@@ -17,14 +17,14 @@ std::string node_gpus(const Read& got) {
   return found == got.asked.flags.end() ? "" : found->second;
 }
 
-const std::string sglang = "python3 -m sglang.launch_server --model-path Qwen/Qwen3-32B --tp 8 ";
+const std::string sglang_on_eight = "python3 -m sglang.launch_server --model-path Qwen/Qwen3-32B --tp 8 ";
 
 TEST(NodeGpus, AreRanksOverNodes) {
-  EXPECT_EQ(node_gpus(read(sglang + "--nnodes 4 --node-rank 0\n")), "2");
-  EXPECT_EQ(node_gpus(read(sglang + "--nnodes 1\n")), "");
-  EXPECT_EQ(node_gpus(read(sglang)), "");
-  EXPECT_THAT(node_gpus(read(sglang + "--nnodes 3\n")), HasSubstr("8 ranks on 3 nodes"));
-  EXPECT_EQ(node_gpus(read(sglang + "--nnodes 4\n", {{"--tp", "16"}})), "4");
+  EXPECT_EQ(node_gpus(read(sglang_on_eight + "--nnodes 4 --node-rank 0\n")), "2");
+  EXPECT_EQ(node_gpus(read(sglang_on_eight + "--nnodes 1\n")), "");
+  EXPECT_EQ(node_gpus(read(sglang_on_eight)), "");
+  EXPECT_THAT(node_gpus(read(sglang_on_eight + "--nnodes 3\n")), HasSubstr("8 ranks on 3 nodes"));
+  EXPECT_EQ(node_gpus(read(sglang_on_eight + "--nnodes 4\n", {{"--tp", "16"}})), "4");
   EXPECT_EQ(node_gpus(read("vllm serve Qwen/Qwen3-32B -tp 4 -pp 2 --nnodes 4 --node-rank 0\n")), "2");
   EXPECT_EQ(node_gpus(read("vllm serve Qwen/Qwen3-30B-A3B -dp 8 --data-parallel-size-local 2\n")), "2");
   EXPECT_EQ(node_gpus(read("trtllm-serve Qwen/Qwen3-32B --tp_size 8 --gpus_per_node 4\n")), "4");
@@ -41,7 +41,7 @@ std::string group(int size, int gpus, const std::string& command) {
 TEST(NodeGpus, AreThoseOfPodsInGroups) {
   EXPECT_EQ(node_gpus(read(group(2, 2, "vllm serve Qwen/Qwen3-32B -tp 4"))), "2");
   EXPECT_EQ(node_gpus(read(group(2, 4, "vllm serve Qwen/Qwen3-32B -tp 4"))), "");
-  EXPECT_THAT(node_gpus(read(group(2, 2, sglang + "--nnodes 2 --node-rank 0"))),
+  EXPECT_THAT(node_gpus(read(group(2, 2, sglang_on_eight + "--nnodes 2 --node-rank 0"))),
       HasSubstr("4 ranks on a node, and its pod asks for 2 GPUs"));
 }
 

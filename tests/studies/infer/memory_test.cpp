@@ -92,7 +92,7 @@ TEST(InferMemory, LatentsThatAnEngineExpandsAreRefused) {
     EXPECT_THAT(infer(vllm).err, HasSubstr("keeps keys and values of each head of minicpm3")) << vllm;
   }
   // SGLang has latents: 62 x (256 + 32) x 2 bytes
-  EXPECT_THAT(infer("sglang").out, HasSubstr("35712 bytes a position"));
+  EXPECT_THAT(infer("sglang").out, HasSubstr("positions of 35712 bytes"));
 }
 
 /// The Model Optimizer's own file stands beside the config.json, which says nothing.

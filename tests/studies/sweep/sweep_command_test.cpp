@@ -305,7 +305,9 @@ TEST(SweepCommand, WordsThatNobodyChoseFilterNothing) {
     EXPECT_THAT(run_line("sweep " + small_sweep + " --where " + open).err, HasSubstr("auto comes to")) << open;
   EXPECT_EQ(run_line("sweep " + small_sweep + " --sp on,off --where sp==on").code, 0);
   EXPECT_EQ(run_line("sweep " + small_sweep + " --where schedule!=gpipe").code, 0);
-  for (const json& row : swept(small_sweep)["top"]) EXPECT_FALSE(row["plan"].contains("pp_tier"));
+  const json result = swept(small_sweep);
+  EXPECT_FALSE(result["top"].empty());
+  for (const json& row : result["top"]) EXPECT_FALSE(row["plan"].contains("pp_tier"));
 }
 
 TEST(SweepCommand, MistakesAreExplained) {
