@@ -108,7 +108,7 @@ TEST(InferMemory, TheFileBesideTheConfigIsRead) {
     const auto answer = run_line("infer " + name + " --machine dgx-h100 --context 1000");
     EXPECT_THAT(answer.out, HasSubstr("--weights fp8, as hf_quant_config.json says")) << answer.err;
     EXPECT_THAT(answer.out, HasSubstr("--kv fp8, as hf_quant_config.json says"));
-    EXPECT_THAT(answer.out, HasSubstr(fmt::format("{} bytes a position", 36 * 2 * 8 * 128)));
+    EXPECT_THAT(answer.out, HasSubstr(fmt::format("positions of {} bytes", 36 * 2 * 8 * 128)));
   }
   std::filesystem::remove_all(folder);
 }
