@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "model/base/large_value.h"
 #include "dataflow/attended_keys.h"
+#include "model/base/large_value.h"
 #include "model/machine/machine.h"
 #include "model/network/operator.h"
 #include "model/base/units.h"

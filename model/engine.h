@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "model/base/large_value.h"
 #include "model/base/error.h"
+#include "model/base/large_value.h"
 #include "model/base/units.h"
 #include "model/profile/profile.h"
 #include "model/split_function.h"

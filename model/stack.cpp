@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "model/base/large_value.h"
 #include "model/base/contains.h"
+#include "model/base/large_value.h"
 #include "model/base/row_text.h"
 #include "model/machine/plausible.h"
 #include "model/profile/step_parameter.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "model/base/large_value.h"
 #include "model/base/error.h"
+#include "model/base/large_value.h"
 #include "model/loss_form.h"
 #include "model/machine/machine.h"
 #include "model/network/network.h"

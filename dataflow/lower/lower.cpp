@@ -1,4 +1,3 @@
-#include "model/base/large_value.h"
 #include "dataflow/lower/lower.h"
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include "dataflow/lower/fuse/fuse.h"
 #include "dataflow/lower/lowering.h"
 #include "dataflow/place/resize.h"
+#include "model/base/large_value.h"
 #include "model/network/sized/resize_network.h"
 
 namespace stepcast::dataflow {

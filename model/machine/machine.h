@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "model/base/large_value.h"
 #include "model/base/error.h"
+#include "model/base/large_value.h"
 #include "model/base/units.h"
 
 namespace stepcast {

@@ -1,6 +1,6 @@
 // Machines from JSON and back.
-#include "model/base/large_value.h"
 #include "model/base/contains.h"
+#include "model/base/large_value.h"
 #include "model/machine/machine.h"
 
 #include <fmt/format.h>

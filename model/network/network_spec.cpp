@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "model/network/network.h"
 #include "model/base/large_value.h"
+#include "model/network/network.h"
 #include "model/network/network_rules.h"
 #include "model/base/row_text.h"
 

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "model/base/large_value.h"
+
 namespace stepcast {
 
 LARGE_VALUE_MEMBERS(Correction)

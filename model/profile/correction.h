@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "model/base/large_value.h"
 #include "model/base/json_reader.h"
+#include "model/base/large_value.h"
 
 namespace stepcast {
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "model/base/large_value.h"
+
 namespace stepcast::run {
 
 LARGE_VALUE_MEMBERS(Request)

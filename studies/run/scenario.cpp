@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "model/base/large_value.h"
 #include "dataflow/lower/lower.h"
 #include "dataflow/lower/read_plan.h"
 #include "model/base/contains.h"
+#include "model/base/large_value.h"
 #include "model/untold_stack.h"
 #include "studies/run/encoders.h"
 #include "studies/run/mapped_run.h"

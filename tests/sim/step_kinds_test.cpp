@@ -66,17 +66,23 @@ TEST(StepKinds, EveryKindIsForecast) {  // 16 micro-batches x (1 forward + 2 bac
   EXPECT_GE(seen, 23);
 }
 
+/// 10 bytes of weights per stage, 3 per micro-batch in flight.
+std::vector<Buffer> weights_and_saved() {
+  Buffer weights, saved;
+  weights.kind = BufferKind::weight;
+  weights.bytes = Bytes(10);
+  saved.kind = BufferKind::saved;
+  saved.count = Count::per_micro_batch;
+  saved.bytes = Bytes(3);
+  saved.dies = 1;
+  return {weights, saved};
+}
+
 TEST(StepKinds, MemoryAloneIsThatOfTheStep) {
   int seen = 0;
   for (const ScheduleKind& kind : schedule_kinds()) {
     Program program = kind_program(kind, 4, 16);
-    Buffer weights, saved;
-    weights.bytes = Bytes(10);
-    saved.kind = BufferKind::saved;
-    saved.count = Count::per_micro_batch;
-    saved.bytes = Bytes(3);
-    saved.dies = 1;
-    program.blocks[0].buffers = {weights, saved};
+    program.blocks[0].buffers = weights_and_saved();
     program.chunks.back().runs.front().count += 1;  // the last stage has most
     const KindSetting setting;
     const auto report = kind_step(program);
@@ -99,17 +105,10 @@ TEST(StepKinds, MemoryAloneIsThatOfTheStep) {
   EXPECT_FALSE(step_memory(elsewhere, setting.cost()).has_value()) << "layers dealt round, not there and back";
 }
 
-TEST(StepKinds, BothCopiesLieInMemory) {  // 10 bytes of weights per stage, 3 per micro-batch in flight
+TEST(StepKinds, BothCopiesLieInMemory) {
   const auto memory = [](const std::string& schedule) {
     Program program = kind_program(schedule, 4, 1, false, 8);
-    Buffer weights, saved;
-    weights.kind = BufferKind::weight;
-    weights.bytes = Bytes(10);
-    saved.kind = BufferKind::saved;
-    saved.count = Count::per_micro_batch;
-    saved.bytes = Bytes(3);
-    saved.dies = 1;
-    program.blocks[0].buffers = {weights, saved};
+    program.blocks[0].buffers = weights_and_saved();
     const auto report = kind_step(program);
     EXPECT_TRUE(report.has_value());
     return report->memory;

@@ -14,6 +14,7 @@ expect() {
   printf 'namespace stepcast {\nstruct Base {\n};\n}\n' >"$tree/model/base.h"
   printf 'namespace stepcast::sim {\nnamespace {\nstruct Row {\n};\nconstexpr double climb = 1.2;\n%s\n}  // namespace\n}\n' \
     'int twice(int n) { return 2 * n; }' >"$tree/sim/own.cpp"
+  printf 'namespace stepcast::sim {\nnamespace {\nconst int rows = 2;\n}  // namespace\n}\n' >"$tree/tests/sim/own_test.cpp"
   printf '%s\n' "$4" >"$tree/$3"
   local verdict=refuses
   "$here/$2" "$tree" >/dev/null && verdict=accepts
@@ -117,6 +118,8 @@ for text in $'struct Row {\n};' 'constexpr double climb = 1.2;' \
   expect refuses unique_names.sh sim/a.cpp "$(own_names sim "$text")"
 done
 expect accepts unique_names.sh sim/a.cpp "$(own_names sim 'int twice(double n) { return 2; }')"
+expect refuses unique_names.sh tests/sim/a_test.cpp "$(own_names sim 'const int rows = 3;')"
+expect accepts unique_names.sh tests/sim/a_test.cpp "$(own_names model 'const int rows = 3;')"
 # Base is a type of all folders; a source's or a test's own type has another name.
 expect refuses unique_names.sh sim/a.cpp "$(own_names sim $'struct Base {\n};')"
 expect refuses unique_names.sh tests/sim/a_test.cpp "$(own_names sim $'struct Base {\n};')"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # unique_names.sh ROOT: no two headers define a type of one name in the same namespace. Two of them in one program are one
 # symbol to the linker, which keeps either's functions without a word. No two sources of a namespace have a type, a
-# constant or a function of their own alike: unity builds may compile them together. No source or test has a type of its
+# constant or a function of their own alike, nor two tests: unity builds may compile them together. No source or test has a type of its
 # own that is called like a type which the headers of all folders see: beside it the compiler finds the name ambiguous.
 set -u
 cd "$1" || exit 1
@@ -17,7 +17,9 @@ found=$(find model dataflow sim kernels calibrate studies -name '*.h' -o -name '
     print space "::" name, FILENAME
   }' | sort -u)
 [[ -n $found ]] || { echo "no type in the headers of $1"; exit 1; }
-own=$(find model dataflow sim kernels calibrate studies -name '*.cpp' | sort | xargs awk '
+# What the sources of these folders have for themselves.
+own_names() {
+  find "$@" -name '*.cpp' | sort | xargs awk '
   function found(name) { gsub(/ /, "_", name); print space "::" name, FILENAME }
   FNR == 1 { space = ""; inside = 0 }
   /^namespace stepcast.*\{/ { space = $2 }
@@ -48,12 +50,18 @@ own=$(find model dataflow sim kernels calibrate studies -name '*.cpp' | sort | x
   /^[A-Za-z].*\(.*\) (const )?\{/ && !/^(struct|class|namespace|enum)/ {
     sub(/\) (const )?\{.*/, ")")
     found($0)
-  }' | sort -u)
-found+=$'\n'$own
-for name in $(cut -d' ' -f1 <<<"$found" | uniq -d); do
-  echo "$name is defined in$(grep -F "$name " <<<"$found" | cut -d' ' -f2 | sed 's/^/ /' | tr '\n' ',' | sed 's/,$//')"
-  status=1
-done
+  }' | sort -u
+}
+list_twice() {
+  local name
+  for name in $(cut -d' ' -f1 <<<"$1" | uniq -d); do
+    echo "$name is defined in$(grep -F "$name " <<<"$1" | cut -d' ' -f2 | sed 's/^/ /' | tr '\n' ',' | sed 's/,$//')"
+    status=1
+  done
+}
+list_twice "$found"$'\n'"$(own_names model dataflow sim kernels calibrate studies)"
+# Tests are compiled together as well, and apart from the sources.
+[[ ! -d tests ]] || list_twice "$(own_names tests)"
 common=$(find model -name '*.h' | sort | xargs awk '
   FNR == 1 { space = "" }
   /^namespace .*\{/ { space = $2 }

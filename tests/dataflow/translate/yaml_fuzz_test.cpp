@@ -20,7 +20,7 @@ bool refused_foreign(const std::string& format, const std::vector<SourceFile>& f
   return true;
 }
 
-std::string example_text(const std::string& name) {
+std::string fuzzed_example(const std::string& name) {
   std::ifstream file(std::string(STEPCAST_SOURCE_DIR) + "/" + name);
   std::stringstream text;
   text << file.rdbuf();
@@ -35,7 +35,7 @@ std::string spoilt(std::string text, std::mt19937& random) {
 
 TEST(YamlFuzz, ForeignFilesAreReadOrRefused) {
   std::mt19937 random(5);
-  const std::string timeloop = example_text("examples/timeloop_ws.yaml");
+  const std::string timeloop = fuzzed_example("examples/timeloop_ws.yaml");
   int bad = 0;
   const int all = trials(500);
   for (int i = 0; i < all; ++i) {

@@ -40,9 +40,10 @@ std::string loss_of(const std::string& text, const std::string& where) {
   return said;
 }
 
-const std::string swift = "NPROC_PER_NODE=8 swift sft --model Qwen/Qwen2.5-1.5B --train_type full --dataset x "
-                          "--torch_dtype bfloat16 --packing true --max_length 32768 --deepspeed zero2 "
-                          "--per_device_train_batch_size 1 ",
+const std::string swift_of_losses =
+                      "NPROC_PER_NODE=8 swift sft --model Qwen/Qwen2.5-1.5B --train_type full --dataset x "
+                      "--torch_dtype bfloat16 --packing true --max_length 32768 --deepspeed zero2 "
+                      "--per_device_train_batch_size 1 ",
                   trl = "accelerate launch --num_processes 8 trl/scripts/sft.py --model_name_or_path Qwen/Qwen2.5-1.5B "
                         "--bf16 --packing true --max_length 8192 --gradient_checkpointing true "
                         "--per_device_train_batch_size 1 ",
@@ -59,8 +60,9 @@ const std::string swift = "NPROC_PER_NODE=8 swift sft --model Qwen/Qwen2.5-1.5B 
 TEST(ToldLosses, EachProgramsWordsMeanTheirLoss) {
   const struct {
     std::string text, where, loss;
-  } rows[] = {{swift, "run.sh", "whole"}, {swift + "--use_liger_kernel true", "run.sh", "by width"},
-      {swift + "--use_liger_kernel false", "run.sh", "whole"}, {trl + "--use_liger_kernel", "run.sh", "by width"},
+  } rows[] = {{swift_of_losses, "run.sh", "whole"}, {swift_of_losses + "--use_liger_kernel true", "run.sh", "by width"},
+      {swift_of_losses + "--use_liger_kernel false", "run.sh", "whole"},
+      {trl + "--use_liger_kernel", "run.sh", "by width"},
       {trl + "--loss_type chunked_nll", "run.sh", "tokens 256 again"}, {trl + "--loss_type nll", "run.sh", "whole"},
       {trl, "run.sh", "tokens 256 again"}, {older, "run.sh", "whole"}, {factory, "run.yaml", "whole"},
       {factory + "enable_liger_kernel: true\n", "run.yaml", "by width"}, {axolotl, "run.yaml", "whole"},
