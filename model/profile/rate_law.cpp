@@ -39,7 +39,7 @@ BytesPerSecond rate_per_gpu(const ScaleOutLaw& law, const Level& level) {
 // Fitted on nccl-tests tables of 2 to 12 nodes from 1 MiB up (docs/profiles.md lists them), the law of a transport on
 // its own: rdma on 12 tables of V100, A100, H100, H200 and B200, efa on p4d (2) and p5, tcpx on A3 High (2), fastrak on
 // one of A3 Mega. The spread is measured over forecast with the table left out of the fit, the 10th and 90th percentile
-// of its points; mean errors are 9.0 % for rdma, 13.2 % for efa, 31.5 % for tcpx. That of rdma counts four further
+// of its points; mean errors are 12.7 % for rdma, 15.4 % for efa, 30.7 % for tcpx. That of rdma counts four further
 // tables as well, each as much as one of the twelve, which no such law explains: A100 on 16 nodes and on 4 with SHARP,
 // B200 with Google's gIB, V100 over RoCE take 1.2 to 4 times as long. With one table nothing could be left
 // out: the spread of fastrak is a guess. cxi is assumed; the one table of Slingshot at hand (NREL's Kestrel, whose

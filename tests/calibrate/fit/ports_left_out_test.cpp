@@ -121,5 +121,18 @@ TEST(PortsLeftOut, OtherTablesSayMoreThanTheAdaptersRate) {
   EXPECT_GE(shipped.inside, 0.8 * shipped.points);
 }
 
+/// The errors that docs/profiles.md states: all points of a transport's tables, each table left out of the fit in turn.
+TEST(PortsLeftOut, ErrorsByTransportAreThoseOfTheDocuments) {
+  const auto tables = ports_tables();
+  const std::pair<Transport, double> stated[] = {
+      {Transport::rdma, 0.127}, {Transport::efa, 0.154}, {Transport::tcpx, 0.307}};
+  for (const auto& [transport, error] : stated) {
+    PortsError left_out;
+    for (const PortsTable& table : tables)
+      if (transport_of(table) == transport && table.teaches) left_out.add(table, fitted_without(tables, table));
+    EXPECT_NEAR(left_out.mean(), error, 0.001) << static_cast<int>(transport);
+  }
+}
+
 }  // namespace
 }  // namespace stepcast::calibrate
