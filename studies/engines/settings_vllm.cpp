@@ -52,6 +52,24 @@ Expected<void> read_vllm_graphs(SaidArguments& said, EngineSettings& out) {
   return {};
 }
 
+/// vLLM does not start with fewer positions in an iteration than sequences, or than the longest one where prompts are
+/// not cut (vllm/config/scheduler.py: ValueError).
+Expected<void> check_vllm_positions(SaidArguments& said, const EngineSettings& s) {
+  if (!s.most_positions) return {};
+  const std::string where = place_of_argument(said, *said.find("max_num_batched_tokens"));
+  if (s.most_sequences && *s.most_positions < *s.most_sequences)
+    return fail(where,
+        fmt::format("{} positions of an iteration for {} sequences: vLLM does not start with fewer positions",
+            *s.most_positions, *s.most_sequences),
+        "--max-num-batched-tokens of --max-num-seqs or more");
+  if (s.whole_prompts.value_or(false) && s.longest && *s.most_positions < *s.longest)
+    return fail(where,
+        fmt::format("{} positions of an iteration, and requests of {} are not cut: vLLM does not start so",
+            *s.most_positions, *s.longest),
+        "--max-num-batched-tokens of --max-model-len or more, or --enable-chunked-prefill");
+  return {};
+}
+
 Expected<void> read_vllm_batching(SaidArguments& said, EngineSettings& out) {
   TRY(out.most_sequences, said.count("max_num_seqs"));
   TRY(out.most_positions, said.count("max_num_batched_tokens"));
@@ -64,7 +82,7 @@ Expected<void> read_vllm_batching(SaidArguments& said, EngineSettings& out) {
   if (longest && *longest != "auto" && *longest != "-1") {
     TRY(out.longest, said.count("max_model_len"));
   }
-  return {};
+  return check_vllm_positions(said, out);
 }
 
 Expected<void> read_vllm_guesses(SaidArguments& said, EngineSettings& out) {
