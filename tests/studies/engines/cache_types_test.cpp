@@ -105,7 +105,9 @@ TEST(WholePrompts, VllmsIterationsHoldTheLongestRequest) {
   EXPECT_EQ(read(line + " --max-model-len 32768").asked.flags.at("--most-positions"), "32768");
   EXPECT_EQ(positions(" --max-model-len 4096"), 8192);
   EXPECT_EQ(positions(" --max-model-len 512 --max-num-seqs 4"), 2048);
-  EXPECT_EQ(positions(" --max-model-len 32768 --max-num-batched-tokens 4096"), 4096);
+  EXPECT_EQ(positions(" --max-model-len 32768 --max-num-batched-tokens 65536"), 65536);
+  EXPECT_THAT(read(line + " --max-model-len 32768 --max-num-batched-tokens 4096").error,
+      HasSubstr("4096 positions of an iteration, and requests of 32768 are not cut"));
   EXPECT_THAT(
       read(line).error, AllOf(HasSubstr("how long one of qwen3-32b may be is not told"), HasSubstr("--max-model-len")));
   EXPECT_EQ(read(line, {{"--most-positions", "16384"}}).error, "");
