@@ -27,34 +27,39 @@ double median_between(std::span<const double> values, std::size_t from, std::siz
   return percentile({part.begin(), part.end()}, 0.5);
 }
 
-/// Costs of the checks so far by the level of the last one.
-struct LevelCosts {
-  std::vector<double> cost;
-  std::vector<std::size_t> since;  ///< when that level began
-  LevelCosts(std::size_t levels, double start) : cost(levels, start), since(levels, 0) {}
-  [[nodiscard]] std::size_t best() const {
-    return static_cast<std::size_t>(std::min_element(cost.begin(), cost.end()) - cost.begin());
-  }
+/// A way to go through the checks so far: its cost, and when its last level began.
+struct Way {
+  double cost = 0;
+  std::size_t since = 0;
 };
 
 /// First checks of all levels but the first, of the cheapest way to cut.
 std::vector<std::size_t> cheapest_cuts(std::span<const double> values, double scale) {
   const std::vector<double> levels = levels_of(values);
-  LevelCosts flat(levels.size(), 0), cut(levels.size(), 1e300);  // without a change so far, and with one or more
+  // By the level of the last check: without a change so far, and with one or more. The cheapest of each goes on.
+  std::vector<double> flat(levels.size(), 0);
+  std::vector<Way> cut(levels.size(), Way{1e300, 0});
+  double best_flat = 0;
+  Way best_cut{1e300, 0};
   std::vector<std::size_t> before(values.size(), 0);  // of a level that begins at t: when the one before it began
   for (std::size_t t = 0; t < values.size(); ++t) {
-    const double first = flat.cost[flat.best()] + first_penalty, next = cut.cost[cut.best()] + next_penalty;
-    before[t] = first <= next ? 0 : cut.since[cut.best()];
-    const double fresh = std::min(first, next);
+    const double first = best_flat + first_penalty, next = best_cut.cost + next_penalty;
+    before[t] = first <= next ? 0 : best_cut.since;
+    const double fresh = t > 0 ? std::min(first, next) : INFINITY;
+    best_flat = best_cut.cost = INFINITY;
     for (std::size_t i = 0; i < levels.size(); ++i) {
-      if (t > 0 && fresh < cut.cost[i]) cut.cost[i] = fresh, cut.since[i] = t;
+      Way& way = cut[i];
+      if (fresh < way.cost) way = {fresh, t};
       const double off = (values[t] - levels[i]) / scale, loss = std::min(off * off, bound * bound);
-      flat.cost[i] += loss, cut.cost[i] += loss;
+      way.cost += loss;
+      flat[i] += loss;
+      best_flat = std::min(best_flat, flat[i]);
+      if (way.cost < best_cut.cost) best_cut = way;
     }
   }
   std::vector<std::size_t> cuts;
-  if (flat.cost[flat.best()] <= cut.cost[cut.best()]) return cuts;
-  for (std::size_t at = cut.since[cut.best()]; at > 0; at = before[at]) cuts.push_back(at);
+  if (best_flat <= best_cut.cost) return cuts;
+  for (std::size_t at = best_cut.since; at > 0; at = before[at]) cuts.push_back(at);
   std::reverse(cuts.begin(), cuts.end());
   return cuts;
 }
