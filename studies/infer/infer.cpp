@@ -22,8 +22,6 @@
 namespace stepcast::infer {
 namespace {
 
-constexpr std::string_view hardware = "Machine and engine", split = "Split";
-
 Expected<void> check_phase(const std::string& text, const std::string& where) {
   for (const char* phase : {"prefill", "decode", "mixed", "batch"})
     if (text == phase) return {};
@@ -31,67 +29,14 @@ Expected<void> check_phase(const std::string& text, const std::string& where) {
       "prefill, decode, mixed for a prompt beside running sequences, or batch for one after the other");
 }
 
-}  // namespace
-
-std::span<const Flag> infer_flags() {
+std::vector<Flag> work_flags() {
   constexpr std::string_view work = "Work", output = "Output";
   constexpr std::int64_t most = 100'000'000;
-  static const std::vector<Flag> own = {
-      {.name = "--machine", .key = "", .value = "ID", .group = hardware, .doc = "machine or file (default dgx-h100)"},
-      {.name = "--engine", .key = "", .value = "ID", .group = hardware, .doc = "serving engine or file (default vllm)"},
-      {.name = "--profile",
-          .key = "",
-          .value = "ID|FILE",
-          .group = hardware,
-          .doc = "laws of kernels (default: the profile of the machine's GPU)"},
-      {.name = "--weights",
-          .key = "",
-          .value = "TYPE",
-          .group = hardware,
-          .doc = "number type of the weights: bf16, fp8, fp8-block, nvfp4, mxfp4, int4, ..."},
-      {.name = "--products",
-          .key = "",
-          .value = "TYPE",
-          .group = hardware,
-          .doc = "what products multiply (default: the weights')"},
-      {.name = "--kv",
-          .key = "",
-          .value = "TYPE",
-          .group = hardware,
-          .doc = "number type of the cache (default: as a file in front says, else bf16)"},
-      count_flag("--gpus", split, "all GPUs, tp x pp for each replica (the default)", 10'000'000),
-      count_flag("--tp", split, "tensor parallel ways", 32'768), count_flag("--pp", split, "pipeline stages", 32'768),
-      count_flag("--node-gpus", split, "GPUs of each node that it has: others are behind the network (default: all)",
-          10'000'000),
-      {.name = "--layout",
-          .key = "",
-          .value = "N,..",
-          .group = split,
-          .doc = "layers of each stage (default: as the engine deals them out)"},
-      count_flag(
-          "--ep", split, "ranks that the experts are spread over (default 1: each has a part of every expert)", 32'768),
-      count_flag("--spare-experts", split,
-          "copies of experts over all ranks, in each layer with experts: their memory (default 0)", 1'000'000, 0),
-      {.name = "--exchange",
-          .key = "",
-          .value = "WAY",
-          .group = split,
-          .doc = "of tokens with experts of other groups: gather, or rows (default: the engine's)"},
-      count_flag(
-          "--dp-attention", split, "groups of tp ranks with sequences of their own, which share the experts", 32'768),
-      count_flag("--cp", split, "prompts and their cache by position over so many (prefill context parallel)", 32'768),
-      {.name = "--cp-way",
-          .key = "",
-          .value = "WAY",
-          .group = split,
-          .doc = "how prompts on --cp ranks come to all keys: gather (default) or ring"},
-      count_flag("--dcp", split,
-          "of tp ranks with the same key heads, so many parts of the cache (decode context parallel)", 32'768),
-      {.name = "--mapping",
-          .key = "",
-          .value = "FILE",
-          .group = work,
-          .doc = "a mapping in the notation, in place of the flags that split"},
+  return {{.name = "--mapping",
+              .key = "",
+              .value = "FILE",
+              .group = work,
+              .doc = "a mapping in the notation, in place of the flags that split"},
       {.name = "--prompts-mapping",
           .key = "",
           .value = "FILE",
@@ -147,18 +92,72 @@ std::span<const Flag> infer_flags() {
           .doc = "a page of the iteration: what binds, a layer in time, kernels, memory, roofs",
           .kind = FlagKind::text},
       cli::force_flag, json_flag()};
+}
+
+}  // namespace
+
+std::vector<Flag> engine_flags() {
+  constexpr std::string_view hardware = "Machine and engine", split = "Split";
+  return {
+      {.name = "--machine", .key = "", .value = "ID", .group = hardware, .doc = "machine or file (default dgx-h100)"},
+      {.name = "--engine", .key = "", .value = "ID", .group = hardware, .doc = "serving engine or file (default vllm)"},
+      {.name = "--profile",
+          .key = "",
+          .value = "ID|FILE",
+          .group = hardware,
+          .doc = "laws of kernels (default: the profile of the machine's GPU)"},
+      {.name = "--weights",
+          .key = "",
+          .value = "TYPE",
+          .group = hardware,
+          .doc = "number type of the weights: bf16, fp8, fp8-block, nvfp4, mxfp4, int4, ..."},
+      {.name = "--products",
+          .key = "",
+          .value = "TYPE",
+          .group = hardware,
+          .doc = "what products multiply (default: the weights')"},
+      {.name = "--kv",
+          .key = "",
+          .value = "TYPE",
+          .group = hardware,
+          .doc = "number type of the cache (default: as a file in front says, else bf16)"},
+      count_flag("--gpus", split, "all GPUs, tp x pp for each replica (the default)", 10'000'000),
+      count_flag("--tp", split, "tensor parallel ways", 32'768), count_flag("--pp", split, "pipeline stages", 32'768),
+      count_flag("--node-gpus", split, "GPUs of each node that it has: others are behind the network (default: all)",
+          10'000'000),
+      {.name = "--layout",
+          .key = "",
+          .value = "N,..",
+          .group = split,
+          .doc = "layers of each stage (default: as the engine deals them out)"},
+      count_flag(
+          "--ep", split, "ranks that the experts are spread over (default 1: each has a part of every expert)", 32'768),
+      count_flag("--spare-experts", split,
+          "copies of experts over all ranks, in each layer with experts: their memory (default 0)", 1'000'000, 0),
+      {.name = "--exchange",
+          .key = "",
+          .value = "WAY",
+          .group = split,
+          .doc = "of tokens with experts of other groups: gather, or rows (default: the engine's)"},
+      count_flag(
+          "--dp-attention", split, "groups of tp ranks with sequences of their own, which share the experts", 32'768),
+      count_flag("--cp", split, "prompts and their cache by position over so many (prefill context parallel)", 32'768),
+      {.name = "--cp-way",
+          .key = "",
+          .value = "WAY",
+          .group = split,
+          .doc = "how prompts on --cp ranks come to all keys: gather (default) or ring"},
+      count_flag("--dcp", split,
+          "of tp ranks with the same key heads, so many parts of the cache (decode context parallel)", 32'768)};
+}
+
+std::span<const Flag> infer_flags() {
   static const std::vector<Flag> flags = [] {
-    std::vector<Flag> all = own;
+    std::vector<Flag> all = engine_flags();
+    for (Flag& flag : work_flags()) all.push_back(std::move(flag));
     for (const Flag& flag : engine_launch_flags()) all.push_back(flag);
     return all;
   }();
-  return flags;
-}
-
-std::vector<Flag> engine_flags() {
-  std::vector<Flag> flags;
-  for (const Flag& flag : infer_flags())
-    if (flag.group == hardware || flag.group == split) flags.push_back(flag);
   return flags;
 }
 
