@@ -52,8 +52,16 @@ constexpr ChipWord variable_words[] = {{"HCCL_", ascend}, {"ASCEND_", ascend}, {
     {"TPU_", tpus}, {"VLLM_CPU_", host}};
 // Devices of PyTorch/XLA's PJRT_DEVICE (docs/source/learn/pjrt.md of pytorch/xla, and AWS' plugin).
 constexpr ChipWord pjrt_devices[] = {{"TPU", tpus}, {"NEURON", neuron}, {"CPU", host}};
-// Only ROCm and its libraries read these (ROCm/HIP, ROCm/ROCR-Runtime, ROCm/MIOpen, ROCm/hipBLASLt, ROCm/rccl).
-constexpr std::string_view rocm_variables[] = {"HSA_", "HIP_", "HIPBLASLT_", "MIOPEN_", "RCCL_", "ROCBLAS_", "ROCR_"};
+constexpr std::string_view amd = "AMD's GPUs", nvidia = "NVIDIA's GPUs";
+// Resources of the vendors' device plugins and their Container Device Interface, the device that ROCm's containers are
+// given (rocm.docs.amd.com, "Running ROCm Docker containers"), registries and tags of images, and what engines call
+// kernels of AMD alone (sglang's and vLLM's attention backends).
+constexpr ChipWord vendor_words[] = {{"amd.com/gpu", amd}, {"/dev/kfd", amd}, {"rocm", amd}, {"aiter", amd},
+    {"nvidia.com/gpu", nvidia}, {"nvcr.io/", nvidia}};
+// Only ROCm, its libraries and kernels of it read these (ROCm/HIP, ROCm/ROCR-Runtime, ROCm/MIOpen, ROCm/hipBLASLt,
+// ROCm/rccl, ROCm/aiter; vllm/envs.py; python/sglang/srt of sgl-project/sglang).
+constexpr std::string_view rocm_variables[] = {"HSA_", "HIP_", "HIPBLASLT_", "MIOPEN_", "RCCL_", "ROCBLAS_", "ROCR_",
+    "AITER_", "VLLM_ROCM_", "SGLANG_USE_AITER", "SGLANG_ROCM_"};
 
 bool has_variable(const std::map<std::string, std::string>& environment, std::string_view begins) {
   const auto found = environment.lower_bound(std::string(begins));
@@ -87,11 +95,22 @@ std::string_view chip_of_environment(const std::map<std::string, std::string>& e
   return {};
 }
 
-std::string_view other_vendor(const std::map<std::string, std::string>& environment, const Machine& machine) {
-  const bool amd = lower_case(machine.gpu.architecture).starts_with("cdna");
+std::string_view vendor_of(std::string_view word) {
+  const std::string plain = lower_case(word);
+  for (const ChipWord& row : vendor_words)
+    if (plain.find(row.part) != plain.npos) return row.chip;
+  return {};
+}
+
+std::string_view vendor_of_environment(const std::map<std::string, std::string>& environment) {
   const bool rocm =
       std::ranges::any_of(rocm_variables, [&](std::string_view begins) { return has_variable(environment, begins); });
-  return rocm && !amd ? "AMD's GPUs" : "";
+  return rocm ? amd : std::string_view();
+}
+
+bool is_other_vendor(std::string_view vendor, const Machine& machine) {
+  const bool of_amd = lower_case(machine.gpu.architecture).starts_with("cdna");
+  return !vendor.empty() && vendor != (of_amd ? amd : nvidia);
 }
 
 }  // namespace stepcast

@@ -20,7 +20,13 @@ std::string_view other_chip(std::string_view resource_or_image);
 /// The same by variables that only their software reads; "" = none.
 std::string_view chip_of_environment(const std::map<std::string, std::string>& environment);
 
-/// Whose GPUs the variables are for where the machine has another vendor's; "" = they do not say.
-std::string_view other_vendor(const std::map<std::string, std::string>& environment, const Machine& machine);
+/// Whose GPUs a resource, an image, a device or a backend of kernels is for: "AMD's GPUs"; "" = it does not say.
+std::string_view vendor_of(std::string_view word);
+
+/// The same by variables that only a vendor's software reads; "" = none.
+std::string_view vendor_of_environment(const std::map<std::string, std::string>& environment);
+
+/// Is it one, and has the machine another's GPUs?
+bool is_other_vendor(std::string_view vendor, const Machine& machine);
 
 }  // namespace stepcast

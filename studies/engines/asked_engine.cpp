@@ -139,11 +139,14 @@ Expected<void> check_iteration(const EngineLaunch& launch, const EngineSettings&
   return {};
 }
 
-void warn_of_gpu(const std::string& kind, const Machine& machine, const char* flag, AskedEngine& out) {
-  if (!names_other_gpu(kind, machine)) return;
-  out.warnings.push_back(
-      fmt::format("the deployment asks for GPUs '{:.40}', and the forecast is for {}: {} chooses others", kind,
-          machine.name, flag));
+void warn_of_gpu(const HostGpus& host, const Machine& machine, const char* flag, AskedEngine& out) {
+  std::string asked;
+  if (names_other_gpu(host.kind, machine)) asked = fmt::format("asks for GPUs '{:.40}'", host.kind);
+  else if (is_other_vendor(host.vendor, machine)) asked = fmt::format("is for {}", host.vendor);
+  if (asked.empty()) return;
+  out.other_gpus =
+      fmt::format("the launch {}, and the forecast is for {}: {} chooses others", asked, machine.name, flag);
+  out.warnings.push_back(out.other_gpus);
 }
 
 /// What SGLang's releases do by themselves for networks with an indexer: sgl-project/sglang issue 11358 and pull
@@ -226,7 +229,7 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
   if (run::names_a_file(out.network)) put_stored(stored_weights_of_file(out.network), checkpoint);
   const std::string machine = told_as("--machine");
   TRY(const auto where, run::choose_machine(machine.empty() ? "dgx-h100" : machine, "--machine"));
-  warn_of_gpu(launch.gpu_kind, where.row, "--machine", out);
+  warn_of_gpu(launch.host, where.row, "--machine", out);
   const std::string engine(launch.server.program->engine);
   TRY(auto types, number_types_of(settings, checkpoint, {engine, release_of(launch, told), &spec.row, &where.row.gpu},
                       {told_as("--weights"), told_as("--kv"), {}}));
@@ -251,7 +254,7 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
     if (!reads_on.empty()) {
       TRY(other, run::choose_machine(reads_on, "--prefill-machine"));
       reads = &*other;
-      warn_of_gpu(launch.prompts->gpu_kind, reads->row, "--prefill-machine", out);
+      warn_of_gpu(launch.prompts->host, reads->row, "--prefill-machine", out);
     }
     TRY(put_prompts(*launch.prompts, {settings, types, checkpoint, told}, spec.row, reads->row.gpu, out));
   } else if (launch.prompts || of_prompts) {

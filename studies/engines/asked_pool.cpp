@@ -186,8 +186,8 @@ struct HeldGpus {
 };
 std::optional<HeldGpus> held_gpus(const EnginePool& pool) {
   SaidArguments said = pool.server;
-  const bool several = pool.on_ray || said.text("nnodes").value_or("1") != "1" || said.text("node_rank") ||
-                       said.text("distributed_executor_backend") == "ray";
+  const bool several = pool.host.several || pool.on_ray || said.text("nnodes").value_or("1") != "1" ||
+                       said.text("node_rank") || said.text("distributed_executor_backend") == "ray";
   if (several && !pool.holds_all) return std::nullopt;
   // of one machine, where those of all ranks may stand on several
   if (!pool.holds_all)
@@ -195,8 +195,9 @@ std::optional<HeldGpus> held_gpus(const EnginePool& pool) {
       if (const auto names = pool.environment.find(variable); names != pool.environment.end())
         if (const std::int64_t count = calibrate::visible_devices(names->second); count > 0)
           return HeldGpus{count, fmt::format("{} {:.40}", variable, names->second)};
-  if (pool.gpus > 0)
-    return HeldGpus{pool.gpus, fmt::format("{} {} asked for", pool.gpus, pool.gpus == 1 ? "GPU is" : "GPUs are")};
+  if (pool.host.count > 0)
+    return HeldGpus{
+        pool.host.count, fmt::format("{} {} asked for", pool.host.count, pool.host.count == 1 ? "GPU is" : "GPUs are")};
   return std::nullopt;
 }
 
@@ -233,7 +234,8 @@ Expected<std::int64_t> node_gpus_of(
   TRY(const auto nodes, pool.server.count("nnodes"));
   TRY(const auto local, pool.server.count("data_parallel_size_local"));
   TRY(const auto of_node, pool.server.count("gpus_per_node"));
-  std::int64_t gpus = of_node.value_or(pool.node_gpus);
+  const std::int64_t given = pool.host.several ? pool.host.count : 0;
+  std::int64_t gpus = of_node.value_or(given);
   if (nodes && *nodes > 1) {
     if (ranks % *nodes != 0)
       return fail(pool.server.where, fmt::format("{} ranks on {} nodes", ranks, *nodes),
@@ -243,9 +245,9 @@ Expected<std::int64_t> node_gpus_of(
   } else if (local && *local > 0 && s.groups > *local) {
     TRY(gpus, product_of_ways({*local, ranks / s.groups}, pool.server.where));
   }
-  if (pool.node_gpus > 0 && gpus > pool.node_gpus)
-    return fail(pool.server.where,
-        fmt::format("{} ranks on a node, and its pod asks for {} GPUs", gpus, pool.node_gpus), "as many GPUs as ranks");
+  if (given > 0 && gpus > given)
+    return fail(pool.server.where, fmt::format("{} ranks on a node, which is given {} GPUs", gpus, given),
+        "as many GPUs as ranks");
   // Data ranks that share nothing are engines of their own.
   const std::int64_t of_one = side_by_side ? ranks / s.groups : ranks;
   return gpus < of_one ? gpus : 0;

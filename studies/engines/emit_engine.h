@@ -5,7 +5,7 @@
 
 #include "model/base/error.h"
 #include "studies/cli/arguments.h"
-#include "studies/engines/engine_program.h"
+#include "studies/engines/line/engine_program.h"
 
 namespace stepcast::engines {
 

@@ -177,10 +177,10 @@ Expected<EngineLaunch> read_engine_launch(const EngineLaunchSource& source) {
       if (!contains(out.doubts, doubt)) out.doubts.push_back(doubt);
     for (const std::string& note : out.prompts->notes)
       if (!contains(out.notes, note)) out.notes.push_back(note);
-    if (!out.gpu_kind.empty() && !out.prompts->gpu_kind.empty() && out.prompts->gpu_kind != out.gpu_kind)
+    if (!out.host.kind.empty() && !out.prompts->host.kind.empty() && out.prompts->host.kind != out.host.kind)
       out.unlike_gpus = fmt::format(
           "prompts are read on GPUs '{:.40}' and tokens said on '{:.40}': --machine and --prefill-machine say which",
-          out.prompts->gpu_kind, out.gpu_kind);
+          out.prompts->host.kind, out.host.kind);
   }
   if (out.server.program->loads) return out;
   // Loops over loads are benchmarks of their own: flags say which of them is meant.

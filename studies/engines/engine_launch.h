@@ -54,6 +54,7 @@ struct AskedEngine {
   std::vector<std::string> prompt_changed;
   std::int64_t longest = 0;  ///< positions of the longest request that it is told to take; 0: it is not told
   std::vector<std::string> notes, warnings;
+  std::string other_gpus;  ///< one of the warnings: the launch is for other GPUs; "": it is for these, or does not say
 };
 /// What the command that reads a launch knows.
 struct LaunchUse {

@@ -86,6 +86,12 @@ std::vector<std::string> changes_of(const AskedEngine& asked) {
 
 }  // namespace
 
+Error of_launch(Error error, const LaunchedArguments& launched) {
+  if (launched.other_gpus.empty()) return error;
+  error.hint += (error.hint.empty() ? "" : "; ") + launched.other_gpus;
+  return error;
+}
+
 Expected<LaunchedArguments> with_launch(const Arguments& arguments, std::span<const Flag> flags) {
   LaunchedArguments out;
   out.arguments = arguments;
@@ -104,7 +110,7 @@ Expected<LaunchedArguments> with_launch(const Arguments& arguments, std::span<co
   const LaunchUse use{guesses, find_flag(flags, "--concurrency") != nullptr, lenient};
   TRY(auto asked, asked_engine(launch, told_flags(arguments), network, use));
   out.warnings.insert(out.warnings.end(), asked.warnings.begin(), asked.warnings.end());
-  out.notes = asked.notes, out.longest = asked.longest;
+  out.notes = asked.notes, out.longest = asked.longest, out.other_gpus = asked.other_gpus;
   const std::vector<std::string> changed = changes_of(asked);
   if (!changed.empty() && arguments.has("--engine"))
     return fail("--engine",

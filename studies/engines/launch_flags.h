@@ -28,7 +28,10 @@ struct LaunchedArguments {
   std::int64_t longest = 0;          ///< positions of the longest request that the launch takes; 0: it is not told
   bool changes_engine = false;       ///< it says more of the engine than flags can
   std::vector<std::string> warnings, notes;
+  std::string other_gpus;  ///< one of the warnings: the launch is for other GPUs
 };
+/// An error of a question that a launch asks: other GPUs than the launch's may be why.
+Error of_launch(Error error, const LaunchedArguments& launched);
 /// `flags`: of the command; what it has no flag for is left out. A --engine that is typed goes over the launch's row.
 Expected<LaunchedArguments> with_launch(const Arguments& arguments, std::span<const Flag> flags);
 

@@ -1,7 +1,7 @@
 // Reads the words of an engine's line, and the file that they name, as its program's parser does.
 #pragma once
 
-#include "studies/engines/engine_line.h"
+#include "studies/engines/line/engine_line.h"
 #include "studies/engines/said_arguments.h"
 #include "studies/launch/limits/named_file.h"
 

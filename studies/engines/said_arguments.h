@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "calibrate/import/scripts/launch_line.h"
-#include "studies/engines/engine_line.h"
+#include "studies/engines/line/engine_line.h"
 
 namespace stepcast::engines {
 

@@ -197,7 +197,9 @@ Expected<void> infer_command(const Arguments& arguments, Console& console) {
     TRY(auto file, cli::OutputFile::open(cli::output_place(arguments, form.flag, form.own)));
     files.emplace_back(&form, std::move(file));
   }
-  TRY(auto answer, answer_to(asked));
+  auto found = answer_to(asked);
+  if (!found) return tl::unexpected(engines::of_launch(std::move(found.error()), launched));
+  Answer& answer = *found;
   answer.serving.assumptions.insert(answer.serving.assumptions.begin(), launched.notes.begin(), launched.notes.end());
   answer.warnings = launched.warnings;
   for (auto& [form, file] : files) file.finish(form->text(asked, answer));

@@ -255,7 +255,9 @@ Expected<void> serve_command(const Arguments& arguments, Console& console) {
   question.engine.longest = launched.longest;
   put_rows(launched.row, launched.prompt_row, arguments.has("--exchange"), question);
   TRY(auto pages, cli::open_outputs(arguments, "--html", page_forms));
-  TRY(auto answered, answer(question));
+  auto found = answer(question);
+  if (!found) return tl::unexpected(engines::of_launch(std::move(found.error()), launched));
+  Answer& answered = *found;
   answered.serving.assumptions.insert(
       answered.serving.assumptions.begin(), launched.notes.begin(), launched.notes.end());
   for (cli::NamedOutput& page : pages) {

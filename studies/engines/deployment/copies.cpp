@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "model/base/text.h"
-#include "studies/engines/engine_line.h"
+#include "studies/engines/line/engine_line.h"
 
 namespace stepcast::engines {
 namespace {

@@ -113,9 +113,9 @@ class ContainerReader {
     const auto found = script_task(root, where_);
     if (!found) return {};
     Surroundings around;
-    around.gpu_kind = found->gpu_kind, around.gpus = found->gpus, around.copies = found->copies,
-    around.several_pods = found->several, around.variables = found->variables;
-    pod_gpus_ = 0, chip_ = other_chip(found->gpu_kind), release_ = release_of_image(found->image);
+    around.host = found->host, around.copies = found->copies, around.variables = found->variables;
+    pod_ = {.kind = "", .vendor = std::string(vendor_of(found->image))};
+    chip_ = other_chip(found->host.kind), release_ = release_of_image(found->image);
     return script(found->script, found->line, environment_of(root, around), around);
   }
 
@@ -182,9 +182,7 @@ class ContainerReader {
       if (line.program == nullptr || around.copies.count == 0) continue;
       if (!chip_.empty()) line.chip = chip_;
       if (line.release.empty()) line.release = release_;
-      const std::int64_t gpus = around.gpus > 0 ? around.gpus : pod_gpus_;
-      line.gpu_kind = around.gpu_kind;
-      (around.several_pods ? line.node_gpus : line.gpus) = gpus;
+      line.host = within(line.host, within(around.host, pod_));
       line.open_copies = open_copies(line, around);
       for (const auto& [name, value] : environment) line.environment.emplace(name, value);
       line.part = around.part, line.copies = scaled_ == nullptr ? around.copies.count : scaled_->count;
@@ -211,7 +209,7 @@ class ContainerReader {
     std::vector<ShellWord> words = chart_words(node, model_, around.parallelism);
     if (command == nullptr && args == nullptr && entry == nullptr && words.empty()) return {};
     const Variables environment = environment_of(node, around);
-    chip_ = chip_of(node), pod_gpus_ = gpus_of_container(node);
+    chip_ = chip_of(node), pod_ = gpus_of_container(node);
     release_ = image == nullptr ? "" : release_of_image(image->text);
     const bool made = !words.empty();  // by llm-d's chart
     for (const YamlNode* more : {entry, made ? nullptr : command, args})
@@ -275,7 +273,7 @@ class ContainerReader {
   Variables defined_;
   const Copies* scaled_ = nullptr;                ///< of a document
   std::string model_, planned_, chip_, release_;  ///< two of a document; two of a container and its image
-  std::int64_t pod_gpus_ = 0;                     ///< that a container asks for
+  HostGpus pod_;                                  ///< that a container is given
   bool compose_ = false, manifest_ = false;       ///< whose document it is: Compose's, or Kubernetes'
 };
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "studies/engines/engine_line.h"
+#include "studies/engines/line/engine_line.h"
 
 namespace stepcast::engines {
 

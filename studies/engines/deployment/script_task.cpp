@@ -50,7 +50,7 @@ std::optional<ScriptTask> truss(const YamlNode& document) {
   ScriptTask task = task_of(*script);
   task.image = text_of(below(document, "base_image", "image"));
   const YamlNode* accelerator = below(document, "resources", "accelerator");
-  task.gpu_kind = text_of(accelerator), task.gpus = number_of(asked_gpus(accelerator));
+  task.host.kind = text_of(accelerator), task.host.count = number_of(asked_gpus(accelerator));
   return task;
 }
 
@@ -62,12 +62,12 @@ std::optional<ScriptTask> skypilot(const YamlNode& document, const std::string& 
   ScriptTask task = task_of(*script);
   task.image = text_of(resources->find("image_id"));
   const AskedGpus gpus = asked_gpus(resources->find("accelerators"));
-  task.gpu_kind = gpus.kind;
+  task.host.kind = gpus.kind;
   if (!gpus.count.empty()) task.variables["SKYPILOT_NUM_GPUS_PER_NODE"] = gpus.count;
   const std::string nodes = text_of(document.find("num_nodes"));
   task.variables["SKYPILOT_NUM_NODES"] = nodes.empty() ? "1" : nodes;
   const bool one = nodes.empty() || nodes == "1", asks = task.script.find("SKYPILOT_N") != std::string::npos;
-  task.gpus = number_of(gpus), task.several = !one;
+  task.host.count = number_of(gpus), task.host.several = !one;
   if (!one && !asks)
     task.copies.open = fmt::format("{}:{} num_nodes {:.40}: the script runs on each of them", where,
         document.find("num_nodes")->position.line, nodes);

@@ -9,15 +9,15 @@
 
 #include "model/yaml/yaml.h"
 #include "studies/engines/deployment/copies.h"
+#include "studies/engines/line/host_gpus.h"
 
 namespace stepcast::engines {
 
 struct ScriptTask {
   std::string script;
   std::size_t line = 0;  ///< where it begins
-  std::string image, gpu_kind;
-  bool several = false;                          ///< its ranks may stand on several machines
-  std::int64_t gpus = 0;                         ///< of a machine that it runs on; 0: not told
+  std::string image;
+  HostGpus host;                                 ///< that it runs on
   std::map<std::string, std::string> variables;  ///< that the service sets
   Copies copies;
 };

@@ -60,7 +60,7 @@ void take_node_labels(const YamlNode& node, Surroundings& around) {
   constexpr std::string_view labels[] = {
       "cloud.google.com/gke-accelerator", "nvidia.com/gpu.product", "gpu.nvidia.com/model"};
   for (const std::string_view label : labels)
-    if (const YamlNode* chosen = child(node.find("nodeSelector"), label)) around.gpu_kind = chosen->text;
+    if (const YamlNode* chosen = child(node.find("nodeSelector"), label)) around.host.kind = chosen->text;
 }
 
 /// Of a service in Dynamo's graph, which has them in front of its container (ai-dynamo/dynamo,
@@ -118,13 +118,6 @@ std::string chip_of(const YamlNode& container) {
   return chip;
 }
 
-std::int64_t gpus_of_container(const YamlNode& container) {
-  for (const char* key : {"limits", "requests"})
-    if (const YamlNode* asked = child(child(container.find("resources"), key), "nvidia.com/gpu"))
-      return std::max<std::int64_t>(0, parsed_number<std::int64_t>(asked->text).value_or(0));
-  return 0;
-}
-
 void go_inside(const YamlNode& map, const std::string& where, Surroundings& around) {
   take_copies(map, where, around), take_job_pods(map, around);
   // LeaderWorkerSet, RoleBasedGroup, AIBrix's StormService, KServe's and Dynamo's engines on several nodes, Ray's
@@ -132,8 +125,8 @@ void go_inside(const YamlNode& map, const std::string& where, Surroundings& arou
   for (const char* key : {"leaderWorkerTemplate", "leaderWorkerSet", "worker", "workerSpec", "multinode",
            "workerGroupSpecs", "raySpec", "podGroupSize"})
     if (const YamlNode* part = map.find(key); part != nullptr && text_of(part) != "false" && text_of(part) != "1")
-      around.several_pods = true;
-  if (const std::int64_t gpus = gpus_of_service(map); gpus > 0) around.gpus = gpus;
+      around.host.several = true;
+  if (const std::int64_t gpus = gpus_of_service(map); gpus > 0) around.host.count = gpus;
   take_node_labels(map, around);
   take_group(map, around);
   if (const PoolRole role = role_of_part(map); role != PoolRole::whole) around.role = role;

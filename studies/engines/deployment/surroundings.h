@@ -10,18 +10,16 @@
 
 #include "model/yaml/yaml.h"
 #include "studies/engines/deployment/copies.h"
-#include "studies/engines/engine_line.h"
+#include "studies/engines/line/engine_line.h"
 
 namespace stepcast::engines {
 
 struct Surroundings {
   std::string part;
   Copies copies;
-  std::string gpu_kind;       ///< of the nodes that it is for
-  std::int64_t gpus = 0;      ///< of a machine that it runs on; 0: not told
-  bool several_pods = false;  ///< an engine's ranks may lie on more pods than one
-  std::string job_pods;       ///< of a Job that has several: their number as written; "": it has one
-  std::size_t job_line = 0;   ///< where they are told
+  HostGpus host;             ///< of the nodes that it is for
+  std::string job_pods;      ///< of a Job that has several: their number as written; "": it has one
+  std::size_t job_line = 0;  ///< where they are told
   PoolRole role = PoolRole::whole;
   std::map<std::string, std::string> variables;  ///< that the operator sets in its containers
   const YamlNode* parallelism = nullptr;         ///< of its pool, in values of llm-d's chart
@@ -29,9 +27,6 @@ struct Surroundings {
 
 /// Adds what a map says of all that stands in it.
 void go_inside(const YamlNode& map, const std::string& where, Surroundings& around);
-
-/// That a container asks for, by nvidia.com/gpu; 0: none, or no number.
-std::int64_t gpus_of_container(const YamlNode& container);
 
 /// Why it is not known how many engines run: a part of Dynamo's graph changes that; "": none does.
 std::string planner_of(const YamlNode& document, const std::string& where);

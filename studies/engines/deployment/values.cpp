@@ -67,8 +67,7 @@ class ValueReader {
     if (line.program == nullptr) return std::nullopt;
     line.line = line_of(*model);
     line.copies = copies_.count, line.open_copies = std::move(copies_.open);
-    line.gpu_kind = gpus_, line.gpus = several_ ? 0 : held_, line.node_gpus = several_ ? held_ : 0, line.chip = chip_,
-    line.unfollowed = std::move(unfollowed_);
+    line.host = std::move(host_), line.chip = chip_, line.unfollowed = std::move(unfollowed_);
     line.environment = std::move(environment_);
     if (const YamlNode* name = part_.find("name"); name != nullptr) line.part = name->text;
     return line;
@@ -146,8 +145,15 @@ class ValueReader {
     }
   }
 
+  /// The last word of those that tell one.
+  void take_vendor(std::string_view word) {
+    if (const auto vendor = vendor_of(word); !vendor.empty()) host_.vendor = vendor;
+  }
+
   void take_surroundings(const YamlNode& container) {
-    held_ = std::max(held_, gpus_of_container(container));
+    const HostGpus given = gpus_of_container(container);
+    host_.count = std::max(host_.count, given.count);
+    if (!given.vendor.empty()) host_.vendor = given.vendor;
     if (std::string chip = chip_of(container); !chip.empty()) chip_ = std::move(chip);
     if (const YamlNode* variables = container.find("env")) take_variables(*variables);
   }
@@ -213,24 +219,25 @@ class ValueReader {
       case Means::scaled_unless: take_unless(value, row.option); break;
       case Means::one:
         if (const YamlNode* runs = value.find("enabled"); runs == nullptr || is_true(*runs))
-          copies_ = {}, several_ = true;
+          copies_ = {}, host_.several = true;
         break;
       case Means::starts:
         if (!is_true(value)) copies_.count = 0;
         break;
       case Means::refused: doubt(value, std::string(row.option)); break;
       case Means::gpus:
-        gpus_ = value.text;
-        held_ = std::max(held_, units_of(value.text));
+        host_.kind = value.text, host_.count = std::max(host_.count, units_of(value.text));
+        take_vendor(value.text);
         if (chip_.empty()) chip_ = value.text.starts_with("cpu:") ? "the host's processors" : other_chip(value.text);
         break;
       case Means::image:
         if (std::string chip(other_chip(value.text)); !chip.empty()) chip_ = std::move(chip);
+        take_vendor(value.text);
         break;
       case Means::held:
-        held_ = std::max<std::int64_t>(held_, parsed_number<std::int64_t>(value.text).value_or(0));
+        host_.count = std::max<std::int64_t>(host_.count, parsed_number<std::int64_t>(value.text).value_or(0));
         break;
-      case Means::several: several_ = true; break;
+      case Means::several: host_.several = true; break;
       case Means::nothing: break;
     }
   }
@@ -266,9 +273,8 @@ class ValueReader {
   std::vector<ShellWord> words_;
   std::vector<std::string> unfollowed_;
   std::map<std::string, std::string> environment_;
-  std::string gpus_, chip_;
-  std::int64_t held_ = 0;     ///< GPUs of one pod; 0: not told
-  bool several_ = false;      ///< its ranks may lie on more pods than one
+  std::string chip_;
+  HostGpus host_;             ///< of one pod
   bool own_command_ = false;  ///< which is read as a container's
   Copies copies_;
 };

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "model/yaml/yaml.h"
-#include "studies/engines/engine_line.h"
+#include "studies/engines/line/engine_line.h"
 
 namespace stepcast::engines {
 

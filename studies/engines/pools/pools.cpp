@@ -125,13 +125,22 @@ void count_copies(std::vector<FoundLine>& alike, EnginePool& pool) {
   pool.copies = leaders == 0 ? alike.front().line.copies : copies;
 }
 
+/// By its variables, and by kernels that one vendor's GPUs alone run.
+std::string_view vendor_of_line(const FoundLine& found) {
+  if (const auto vendor = vendor_of_environment(found.line.environment); !vendor.empty()) return vendor;
+  SaidArguments said = found.said;
+  for (const char* name : {"attention_backend", "prefill_attention_backend", "decode_attention_backend"})
+    if (const auto vendor = vendor_of(said.text(name).value_or("")); !vendor.empty()) return vendor;
+  return {};
+}
+
 EnginePool pool_of(const FoundLine& found) {
   EnginePool pool;
   pool.server = found.said, pool.environment = found.line.environment;
   pool.copies = found.line.copies, pool.open_copies = found.line.open_copies;
-  pool.gpu_kind = found.line.gpu_kind, pool.gpus = found.line.gpus, pool.node_gpus = found.line.node_gpus,
-  pool.holds_all = found.line.holds_all, pool.on_ray = found.line.on_ray, pool.release = found.line.release,
-  pool.precision = found.line.precision;
+  pool.host = found.line.host, pool.holds_all = found.line.holds_all, pool.on_ray = found.line.on_ray;
+  if (pool.host.vendor.empty()) pool.host.vendor = vendor_of_line(found);
+  pool.release = found.line.release, pool.precision = found.line.precision;
   pool.doubts = found.line.unfollowed, pool.notes = found.said.notes;
   // An engine on other chips than GPUs is another program, and no profile is of them.
   const std::string chip =

@@ -31,10 +31,8 @@ struct EnginePool {
   std::string open_copies;          ///< why it is not known how many there are; "": it is
   std::string release;              ///< of the engine, as its image tells it; "": not told
   std::string precision;            ///< of the checkpoint's weights, as its file has it: "mxfp4"; "": not told
-  std::string gpu_kind;             ///< "nvidia-l4" where a deployment asks for nodes with such GPUs
-  std::int64_t gpus = 0;            ///< of the one machine that its file asks for; 0: not told
-  std::int64_t node_gpus = 0;       ///< of each of several machines that its ranks stand on; 0: not told
-  bool holds_all = false;           ///< they are those of all its ranks, on any number of machines
+  HostGpus host;                    ///< what each engine is given
+  bool holds_all = false;           ///< these are for all its ranks, on any number of machines
   bool on_ray = false;              ///< its script starts Ray, so that its ranks may stand on several machines
   std::vector<std::string> doubts;  ///< what its script does that is not followed
   std::vector<std::string> notes;

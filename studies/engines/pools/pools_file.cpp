@@ -150,9 +150,8 @@ class PoolsReader {
     if (const GivenArgument* precision = form_.precision.empty() ? nullptr : find(all_, form_.precision))
       line.precision = lower_case(precision->value);
     if (const GivenArgument* kind = find(all_, gpu_type)) {  // srt-slurm alone has it
-      line.gpu_kind = kind->value;
-      line.gpus = gpus_of(srt_gpus[static_cast<std::size_t>(role)]);
-      line.holds_all = line.gpus > 0;
+      line.host.kind = kind->value, line.host.count = gpus_of(srt_gpus[static_cast<std::size_t>(role)]);
+      line.holds_all = line.host.count > 0;
     }
     count(whole ? form_.whole_copies : reads ? form_.prompt_copies : form_.token_copies, line);
     check_urls(section, line);

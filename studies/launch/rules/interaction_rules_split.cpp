@@ -52,7 +52,8 @@ std::vector<std::string> other_gpus(const Launch& launch, const Machine& machine
     doubts.push_back(fmt::format("the job asks for GPUs '{:.40}', and the forecast is for {}: --machine chooses others",
         launch.gpu_kind, machine.name));
   std::string_view chip = chip_of_environment(launch.environment);
-  if (chip.empty()) chip = other_vendor(launch.environment, machine);
+  if (const auto vendor = vendor_of_environment(launch.environment); chip.empty() && is_other_vendor(vendor, machine))
+    chip = vendor;
   if (!chip.empty())
     doubts.push_back(fmt::format("its environment is for {}, and the forecast is for {}", chip, machine.name));
   return doubts;

@@ -40,13 +40,25 @@ TEST(GpuWords, DevicesOfPjrtAreToldByTheirValue) {
 }
 
 TEST(GpuWords, VariablesOfRocmAreForGpusOfAmd) {
+  for (const char* name :
+      {"HSA_FORCE_FINE_GRAIN_PCIE", "HIP_VISIBLE_DEVICES", "HIPBLASLT_TUNING_FILE", "RCCL_MSCCL", "SGLANG_USE_AITER"})
+    EXPECT_EQ(vendor_of_environment({{name, "1"}}), "AMD's GPUs") << name;
+  EXPECT_EQ(vendor_of_environment({{"NCCL_DEBUG", "INFO"}, {"HIPSTER", "1"}}), "");
+}
+
+TEST(GpuWords, VendorsAreToldByResourcesImagesDevicesAndBackends) {
+  for (const char* word : {"amd.com/gpu", "rocm/vllm:rocm6.4", "vllm/vllm-openai-rocm:v0.14.0", "/dev/kfd",
+           "lmsysorg/sglang:v0.5.6-rocm700-mi35x", "aiter", "ROCM_AITER_FA"})
+    EXPECT_EQ(vendor_of(word), "AMD's GPUs") << word;
+  for (const char* word : {"nvidia.com/gpu", "nvidia.com/gpu=0", "nvcr.io/nvidia/tritonserver:25.03"})
+    EXPECT_EQ(vendor_of(word), "NVIDIA's GPUs") << word;
+  for (const char* word : {"vllm/vllm-openai:v0.11.0", "cpu", "FLASH_ATTN", ""}) EXPECT_EQ(vendor_of(word), "") << word;
   Machine amd = machine_with("MI300X", "AMD MI300X"), nvidia = machine_with("DGX H100", "NVIDIA H100");
   amd.gpu.architecture = "cdna3", nvidia.gpu.architecture = "hopper";
-  for (const char* name : {"HSA_FORCE_FINE_GRAIN_PCIE", "HIP_VISIBLE_DEVICES", "HIPBLASLT_TUNING_FILE", "RCCL_MSCCL"}) {
-    EXPECT_EQ(other_vendor({{name, "1"}}, nvidia), "AMD's GPUs") << name;
-    EXPECT_EQ(other_vendor({{name, "1"}}, amd), "") << name;
-  }
-  EXPECT_EQ(other_vendor({{"NCCL_DEBUG", "INFO"}, {"HIPSTER", "1"}}, nvidia), "");
+  EXPECT_TRUE(is_other_vendor("AMD's GPUs", nvidia));
+  EXPECT_FALSE(is_other_vendor("AMD's GPUs", amd));
+  EXPECT_TRUE(is_other_vendor("NVIDIA's GPUs", amd));
+  EXPECT_FALSE(is_other_vendor("", nvidia));
 }
 
 }  // namespace

@@ -86,8 +86,8 @@ TEST(DeployedChips, GemmaForChatIsOfItsNetwork) {
 TEST(DeployedChips, NodesWithOtherGpusAreSaid) {
   const std::string selector = "      nodeSelector:\n        cloud.google.com/gke-accelerator: nvidia-l4\n";
   const std::string text = pod("vllm/vllm-openai:v0.11.0", "nvidia.com/gpu", selector);
-  EXPECT_THAT(infer("pod.yaml", text).out,
-      HasSubstr("the deployment asks for GPUs 'nvidia-l4', and the forecast is for DGX H100"));
+  EXPECT_THAT(
+      infer("pod.yaml", text).out, HasSubstr("the launch asks for GPUs 'nvidia-l4', and the forecast is for DGX H100"));
   EXPECT_THAT(
       infer("pod.yaml", pod("vllm/vllm-openai:v0.11.0", "nvidia.com/gpu",
                             "      nodeSelector:\n        cloud.google.com/gke-accelerator: nvidia-h100-80gb\n"))

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "studies/engines/embedded_engine_arguments.h"
-#include "studies/engines/engine_line.h"
+#include "studies/engines/line/engine_line.h"
 #include "tests/studies/engines/asked_launch.h"
 
 namespace stepcast::engines {

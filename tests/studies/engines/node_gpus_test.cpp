@@ -42,7 +42,7 @@ TEST(NodeGpus, AreThoseOfPodsInGroups) {
   EXPECT_EQ(node_gpus(read(group(2, 2, "vllm serve Qwen/Qwen3-32B -tp 4"))), "2");
   EXPECT_EQ(node_gpus(read(group(2, 4, "vllm serve Qwen/Qwen3-32B -tp 4"))), "");
   EXPECT_THAT(node_gpus(read(group(2, 2, sglang_on_eight + "--nnodes 2 --node-rank 0"))),
-      HasSubstr("4 ranks on a node, and its pod asks for 2 GPUs"));
+      HasSubstr("4 ranks on a node, which is given 2 GPUs"));
 }
 
 TEST(NodeGpus, OfDynamosServicesStandInFrontOfTheContainer) {

@@ -74,8 +74,7 @@ TEST(SlurmRecipes, SayWhichGpusTheyAreFor) {
   std::string of_h200 = text;
   of_h200.insert(of_h200.find("  agg_workers"), "  gpu_type: h200\n");
   EXPECT_TRUE(read(text, {}, "deepseek-v3").asked.warnings.empty());
-  EXPECT_THAT(
-      read(of_h200, {}, "deepseek-v3").asked.warnings, Contains(HasSubstr("the deployment asks for GPUs 'h200'")));
+  EXPECT_THAT(read(of_h200, {}, "deepseek-v3").asked.warnings, Contains(HasSubstr("the launch asks for GPUs 'h200'")));
   EXPECT_TRUE(read(of_h200, {{"--machine", "dgx-h200"}}, "deepseek-v3").asked.warnings.empty());
 }
 

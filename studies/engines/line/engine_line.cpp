@@ -1,8 +1,9 @@
-#include "studies/engines/engine_line.h"
+#include "studies/engines/line/engine_line.h"
 
 #include <algorithm>
 #include <array>
 #include <set>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -112,6 +113,7 @@ EngineLine line_of_words(std::vector<ShellWord> words, const std::string& where)
       line.release = std::move(release);
   }
   if (container) line.chip = chip_of_words(words, begin);
+  line.host = gpus_of_words(std::span(words).first(begin));
   line.words.assign(std::make_move_iterator(words.begin() + static_cast<std::ptrdiff_t>(begin)),
       std::make_move_iterator(words.end()));
   return line;
@@ -143,6 +145,15 @@ bool starts_ray(const std::string& text, const std::string& where, const std::ma
       if (called_at(command.words, at, "ray start") > 0) return true;
     return false;
   });
+}
+
+/// Of a batch job's header.
+HostGpus gpus_of_header(const ShellScript& script) {
+  std::vector<ShellWord> header;
+  for (const ShellCommand& command : script.commands)
+    if (!command.words.empty() && command.words.front().text == "#SBATCH")
+      header.insert(header.end(), command.words.begin(), command.words.end());
+  return gpus_of_words(header);
 }
 
 /// The same with what is doubted of each command.
@@ -196,6 +207,7 @@ Expected<std::vector<EngineLine>> shell_lines(
   TRY(const auto script, read_shell(text, where, is_starter, defined));
   TRY(const std::string hangs, open_conditions(script, text, where, defined));
   const bool on_ray = starts_ray(text, where, defined);
+  const HostGpus header = gpus_of_header(script);
   std::vector<EngineLine> lines;
   for (const ShellCommand& command : script.commands) {
     EngineLine line = line_of_words(command.words, where);
@@ -210,6 +222,7 @@ Expected<std::vector<EngineLine>> shell_lines(
     if (command.in_for)
       line.open_copies =
           fmt::format("a loop starts the engine of line {}, and how often is not followed", command.line);
+    line.host = within(line.host, header);
     line.files = script.files, line.on_ray = on_ray;
     lines.push_back(std::move(line));
   }

@@ -11,7 +11,8 @@
 
 #include "calibrate/import/scripts/launch_line.h"
 #include "calibrate/import/shell/words.h"
-#include "studies/engines/engine_program.h"
+#include "studies/engines/line/engine_program.h"
+#include "studies/engines/line/host_gpus.h"
 
 namespace stepcast::engines {
 
@@ -40,10 +41,8 @@ struct EngineLine {
   std::string release;              ///< of the engine, as its image tells it: "0.15.0"; "": not told
   std::string precision;            ///< of the checkpoint's weights, as the file has it: "mxfp4"; "": not told
   std::string chip;                 ///< "TPUs" where it starts on accelerators that are no GPUs
-  std::string gpu_kind;             ///< "nvidia-l4" where the deployment asks for nodes with such GPUs
-  std::int64_t gpus = 0;            ///< of the one machine that the file asks for; 0: not told
-  std::int64_t node_gpus = 0;       ///< of each of several machines that its ranks stand on; 0: not told
-  bool holds_all = false;           ///< they are those of all ranks of the engine, on any number of machines
+  HostGpus host;                    ///< what it is given
+  bool holds_all = false;           ///< these are for all ranks of the engine, on any number of machines
   bool on_ray = false;              ///< its script starts Ray, so that its ranks may stand on several machines
 };
 

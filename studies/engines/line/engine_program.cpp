@@ -1,4 +1,4 @@
-#include "studies/engines/engine_program.h"
+#include "studies/engines/line/engine_program.h"
 
 #include <algorithm>
 #include <cstdlib>
