@@ -11,6 +11,7 @@
 #include "model/base/text.h"
 #include "model/base/whole_number.h"
 #include "studies/engines/deployment/deployment.h"
+#include "studies/engines/pools/addressed.h"
 #include "studies/engines/pools/pools_file.h"
 #include "studies/engines/pools/pools_load.h"
 #include "studies/engines/read_arguments.h"
@@ -38,6 +39,7 @@ NamedLaunch named_launch(const std::string& named) {
 struct Commands {
   std::vector<FoundLine> servers, benches;
   PoolPorts ports;
+  bool routed = false;  ///< something before the engines hands requests to them
   std::optional<BenchLoad> load;
 };
 
@@ -83,7 +85,7 @@ class CommandReader {
 
   Expected<void> take(EngineLine line) {
     const EngineProgram& program = *line.program;
-    if (!program.prompts_at.empty()) return add_ports(line, out_.ports), Expected<void>{};
+    if (!program.prompts_at.empty()) return out_.routed = true, add_ports(line, out_.ports), Expected<void>{};
     if (program.engine.empty() && program.loads) return add(std::move(line), out_.benches);
     if (at_line_ > 0 && line.line != at_line_) return {};
     if (!program.refused.empty())
@@ -168,7 +170,10 @@ Expected<EngineLaunch> read_engine_launch(const EngineLaunchSource& source) {
   const NamedLaunch named = named_launch(source.file);
   const std::string shown = named.file == "--" ? "command line" : named.file;
   TRY(auto commands, CommandReader(source, named).read());
-  TRY(auto pools, pools_of(std::move(commands.servers), commands.ports, shown));
+  // of the command that the user names every load is meant
+  const bool as_told = commands.routed || named.line > 0;
+  auto addressed = addressed_engines(std::move(commands.servers), std::move(commands.benches), as_told);
+  TRY(auto pools, pools_of(std::move(addressed.servers), commands.ports, shown));
   EngineLaunch out;
   static_cast<EnginePool&>(out) = std::move(pools.server);
   out.prompts = std::move(pools.prompts), out.load = std::move(commands.load);
@@ -183,8 +188,10 @@ Expected<EngineLaunch> read_engine_launch(const EngineLaunchSource& source) {
           out.prompts->host.kind, out.host.kind);
   }
   if (out.server.program->loads) return out;
+  out.doubts.insert(out.doubts.end(), addressed.doubts.begin(), addressed.doubts.end());
+  out.notes.insert(out.notes.end(), addressed.notes.begin(), addressed.notes.end());
   // Loops over loads are benchmarks of their own: flags say which of them is meant.
-  auto bench = only_one(commands.benches, shown, "load it");
+  auto bench = only_one(addressed.benches, shown, "load it");
   if (!bench) {
     out.notes.push_back(
         fmt::format("{}: --input, --output and --concurrency or --rate say which load is meant", bench.error().what));

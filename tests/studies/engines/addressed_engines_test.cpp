@@ -1,0 +1,88 @@
+// Benchmarks beside engines: by ports and models, which of them they load.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/studies/engines/asked_launch.h"
+
+namespace stepcast::engines {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string bench =
+    "vllm bench serve --dataset-name random --random-input-len 1000 --random-output-len 100 --max-concurrency 16 ";
+
+std::string engine(int gpu, int port, const std::string& model = "Qwen/Qwen3-8B") {
+  return "CUDA_VISIBLE_DEVICES=" + std::to_string(gpu) + " vllm serve " + model + " --port " + std::to_string(port) +
+         " &\n";
+}
+
+std::string replicas(const Read& got) {
+  const auto found = got.asked.flags.find("--replicas");
+  return found == got.asked.flags.end() ? "1" : found->second;
+}
+
+TEST(AddressedEngines, OneOfTwoIsLoaded) {
+  const std::string both = engine(0, 8000) + engine(1, 8001);
+  for (const char* address : {"--port 8001", "--base-url http://localhost:8001", "--host 127.0.0.1 --port 8001"}) {
+    const Read got = read(both + bench + address);
+    ASSERT_EQ(got.error, "") << address;
+    EXPECT_EQ(replicas(got), "1") << address;
+    EXPECT_EQ(got.asked.flags.at("--concurrency"), "16");
+    EXPECT_THAT(got.asked.notes, Contains(HasSubstr("the benchmark loads port 8001: of 2 engines")));
+  }
+  // a router of the script, an address elsewhere, or none: they are loaded together
+  for (const std::string& other : {"vllm-router --worker-urls a b &\n" + bench + "--port 8001",
+           bench + "--base-url http://router.example:8001", bench + "--port $PORT", bench})
+    EXPECT_EQ(replicas(read(both + other)), "2") << other;
+}
+
+/// Each of two benchmarks has an engine of its own: one of them is forecast, with its own users.
+TEST(AddressedEngines, TwoBenchmarksLoadAnEngineEach) {
+  const Read got = read(engine(0, 8000) + engine(1, 8001) + bench + "--port 8000 &\n" + bench + "--port 8001\n");
+  ASSERT_EQ(got.error, "");
+  EXPECT_EQ(replicas(got), "1");
+  EXPECT_EQ(got.asked.flags.at("--concurrency"), "16");
+}
+
+/// Unlike engines are told apart by the port that is loaded.
+TEST(AddressedEngines, UnlikeEnginesAreToldApart) {
+  const std::string both = engine(0, 8000) + engine(1, 8001, "Qwen/Qwen3-32B");
+  EXPECT_THAT(read(both + bench).error, HasSubstr("they differ"));
+  EXPECT_EQ(read(both + bench + "--port 8001").asked.network, "qwen3-32b");
+}
+
+TEST(AddressedEngines, OtherPortsAndModelsAreDoubted) {
+  EXPECT_THAT(read(engine(0, 8000) + bench + "--port 9000").error,
+      AllOf(HasSubstr("launch.sh:2 loads port 9000, and the engine listens at 8000"), HasSubstr("--lenient")));
+  EXPECT_EQ(read(engine(0, 8000) + bench + "--port 9000", {}, "", true).error, "");
+  EXPECT_THAT(read("vllm serve Qwen/Qwen3-8B &\n" + bench + "--port 9000").error, HasSubstr("listens at 8000"));
+  EXPECT_EQ(
+      read("docker run -p 9000:8000 vllm/vllm-openai:v0.11.0 --model Qwen/Qwen3-8B &\n" + bench + "--port 9000").error,
+      "");
+  EXPECT_THAT(
+      read("docker run --network host vllm/vllm-openai:v0.11.0 --model Qwen/Qwen3-8B &\n" + bench + "--port 9000")
+          .error,
+      HasSubstr("listens at 8000"));
+  EXPECT_THAT(read(engine(0, 8000) + bench + "--model Qwen/Qwen3-32B").error,
+      AllOf(HasSubstr("launch.sh:2 asks for Qwen/Qwen3-32B"), HasSubstr("launch.sh:1 serves Qwen/Qwen3-8B")));
+  EXPECT_EQ(read(engine(0, 8000, "Qwen/Qwen3-8B --served-model-name q") + bench + "--model Qwen/Qwen3-32B").error, "");
+  EXPECT_EQ(read(engine(0, 8000) + bench + "--model mine").error, "");
+}
+
+/// Who names the command of one engine means every load.
+TEST(AddressedEngines, ACommandThatIsNamedIsTaken) {
+  const std::string path = written("two.sh", engine(0, 8000) + engine(1, 8001) + bench + "--port 8000");
+  const auto launch = read_engine_launch({.file = path + ":2", .words = {}, .defined = {}, .folders = {}});
+  ASSERT_TRUE(launch.has_value()) << to_text(launch.error());
+  EXPECT_TRUE(launch->bench.has_value());
+  EXPECT_TRUE(launch->doubts.empty());
+}
+
+}  // namespace
+}  // namespace stepcast::engines
