@@ -21,17 +21,43 @@ template <class T> void change(T& value, const std::optional<T>& said, std::stri
   out.changed.push_back(fmt::format("{} {}", name, *said));
 }
 
-std::string row_of(const EnginePool& pool) {
+bool asks_for_v0(const EnginePool& pool) {
   const auto v1 = pool.environment.find("VLLM_USE_V1");
-  if (pool.server.program->engine == "vllm" && v1 != pool.environment.end() && v1->second == "0") return "vllm-v0";
+  return pool.server.program->engine == "vllm" && v1 != pool.environment.end() && v1->second == "0";
+}
+
+/// vLLM's releases from 0.11 on have V1 alone (vllm-project/vllm, release notes of v0.11.0).
+bool has_v1_alone(const EnginePool& pool) {
+  return !pool.release.empty() && numbers_of_release(pool.release) >= std::vector<int>{0, 11};
+}
+
+std::string row_of(const EnginePool& pool) {
+  if (asks_for_v0(pool) && !has_v1_alone(pool)) return "vllm-v0";
   return std::string(row_of_release(pool.server.program->engine, pool.release));
+}
+
+/// The row that is told in place of the launch's, where it is of the same engine: what the launch says changes it all
+/// the same.
+std::optional<std::string> told_row(const EnginePool& pool, const ToldFlags& told) {
+  const auto flag = told.find("--engine");
+  if (flag == told.end()) return std::nullopt;
+  const auto chosen = run::choose_engine(flag->second, "--engine");
+  if (!chosen) return std::nullopt;
+  const std::string_view engine = pool.server.program->engine;
+  const bool same =
+      chosen->row.id == engine || std::ranges::any_of(engine_releases(), [&](const EngineRelease& release) {
+        return release.engine == engine && release.row == chosen->row.id;
+      });
+  return same ? std::optional(chosen->row.id) : std::nullopt;
 }
 
 /// Which release is meant, where that decides on the row.
 void say_release(const EnginePool& pool, AskedEngine& out) {
   const std::string_view engine = pool.server.program->engine;
+  if (out.of_told_row) return;
   if (!pool.release.empty()) {
-    out.notes.push_back(fmt::format("release {:.40}, as its image says", pool.release));
+    out.notes.push_back(fmt::format("release {:.40}, as its image says{}", pool.release,
+        asks_for_v0(pool) && has_v1_alone(pool) ? ", which has V1 alone, whatever VLLM_USE_V1 says" : ""));
     return;
   }
   const EngineRelease *own = nullptr, *newest = nullptr;
@@ -61,9 +87,9 @@ Expected<std::int64_t> whole_prompt_positions(
 Expected<void> settle_row(const EngineSettings& s, const EnginePool& pool, const NetworkSpec& network, const Gpu& gpu,
     const ToldFlags& told, AskedEngine& out) {
   const std::string_view table = pool.server.program->table;
-  const std::string engine = row_of(pool);
-  TRY(auto chosen, run::choose_engine(engine, "--engine"));
-  out.row = std::move(chosen.row);
+  const auto same = told_row(pool, told);
+  TRY(auto chosen, run::choose_engine(same.value_or(row_of(pool)), "--engine"));
+  out.row = std::move(chosen.row), out.of_told_row = same.has_value();
   Engine usual = as_usual(out.row, gpu, {s.tp, s.groups, table == "vllm-offline"});
   if (pool.server.program->engine == "vllm" && s.whole_prompts.value_or(false) && !s.most_positions &&
       !told.contains("--most-positions")) {
@@ -72,7 +98,9 @@ Expected<void> settle_row(const EngineSettings& s, const EnginePool& pool, const
     out.flags["--most-positions"] = std::to_string(usual.most_positions);
   }
   change(out.row.most_sequences, std::optional(s.most_sequences.value_or(usual.most_sequences)), "most_sequences", out);
-  change(out.row.most_positions, std::optional(s.most_positions.value_or(usual.most_positions)), "most_positions", out);
+  std::int64_t positions = s.most_positions.value_or(usual.most_positions);
+  if (s.positions_together) positions = std::min(positions, *s.positions_together);
+  change(out.row.most_positions, std::optional(positions), "most_positions", out);
   change(out.row.most_captured, std::optional(s.most_captured.value_or(usual.most_captured)), "most_captured", out);
   change(out.row.captured, s.captured, "captured", out);
   // TensorRT-LLM's graphs are of at most 128 sequences where no size is told (tensorrt_llm/llmapi/llm_args.py,
@@ -285,7 +313,8 @@ Expected<void> put_split(
 
 std::string release_of(const EnginePool& pool, const ToldFlags& told) {
   const auto row = told.find("--engine");
-  const std::string own(pool.server.program->engine), named = row == told.end() ? row_of(pool) : row->second;
+  const std::string own(pool.server.program->engine),
+      named = row == told.end() ? row_of(pool) : told_row(pool, told).value_or(row->second);
   std::string first = "0";  // of the row's releases
   for (const EngineRelease& each : engine_releases()) {
     if (each.engine != own) continue;
@@ -335,6 +364,7 @@ Expected<void> put_prompts(
   for (const std::string way : {"tp", "pp", "dp-attention", "node-gpus"})
     if (const auto said = tokens.told.find("--prefill-" + way); said != tokens.told.end())
       own["--" + way] = said->second;
+  if (const auto said = tokens.told.find("--engine"); said != tokens.told.end()) own["--engine"] = said->second;
   TRY(put_pool(s, pool, network, gpu, own, prompts));
   if (prompts.row.id != out.row.id)
     return fail(where, fmt::format("{} reads prompts, and {} says their tokens", prompts.row.name, out.row.name),

@@ -49,6 +49,7 @@ struct AskedEngine {
   std::map<std::string, std::string, std::less<>> flags;  ///< of serve: "--tp" -> "8"
   std::string network;
   Engine row;                        ///< the engine's with what the launch changes
+  bool of_told_row = false;          ///< it is the one of --engine, which is of the launch's engine
   std::vector<std::string> changed;  ///< of the row, in words
   std::optional<Engine> prompt_row;  ///< of engines of their own that read prompts
   std::vector<std::string> prompt_changed;

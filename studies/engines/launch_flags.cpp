@@ -112,7 +112,7 @@ Expected<LaunchedArguments> with_launch(const Arguments& arguments, std::span<co
   out.warnings.insert(out.warnings.end(), asked.warnings.begin(), asked.warnings.end());
   out.notes = asked.notes, out.longest = asked.longest, out.other_gpus = asked.other_gpus;
   const std::vector<std::string> changed = changes_of(asked);
-  if (!changed.empty() && arguments.has("--engine"))
+  if (!changed.empty() && arguments.has("--engine") && !asked.of_told_row)
     return fail("--engine",
         fmt::format("another engine beside what the launch says of its own: {}", fmt::join(changed, "; ")),
         "without --engine");
@@ -124,7 +124,8 @@ Expected<LaunchedArguments> with_launch(const Arguments& arguments, std::span<co
   out.arguments.words = {asked.network};
   for (const auto& [name, value] : asked.flags)
     if (find_flag(flags, name) != nullptr) out.arguments.flags.emplace(name, value);
-  if (!arguments.has("--engine")) out.row = std::move(asked.row), out.prompt_row = std::move(asked.prompt_row);
+  if (!arguments.has("--engine") || asked.of_told_row)
+    out.row = std::move(asked.row), out.prompt_row = std::move(asked.prompt_row);
   return out;
 }
 

@@ -28,6 +28,7 @@ struct EngineSettings {
   std::string dtype, quantization, cache;    ///< as said; "" or "auto": as the checkpoint
   std::optional<std::int64_t> longest;       ///< positions of a request
   std::optional<std::int64_t> most_sequences, most_positions;  ///< of one group
+  std::optional<std::int64_t> positions_together;  ///< no further prompt joins an iteration with so many of prompts
   std::optional<std::int64_t> block, most_captured;
   std::optional<double> memory_share;
   bool share_holds_weights = false;  ///< the share is of weights and cache alone (SGLang's mem_fraction_static)

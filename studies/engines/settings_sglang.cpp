@@ -52,15 +52,14 @@ Expected<void> read_sglang_batching(SaidArguments& said, EngineSettings& out) {
   if (sequences) out.most_sequences = std::max<std::int64_t>(1, *sequences / out.groups);
   TRY(const auto piece, said.count("chunked_prefill_size"));
   TRY(const auto together, said.count("max_prefill_tokens"));
-  if (piece && *piece > 0) {
-    out.most_positions = std::max<std::int64_t>(1, *piece / out.groups);
-    if (together) out.most_positions = std::min(*out.most_positions, *together);
-  } else if (piece) {
-    constexpr std::int64_t usual = 16'384;  // max_prefill_tokens
-    out.whole_prompts = true, out.most_positions = together.value_or(usual);
-  } else if (together) {
-    out.notes.push_back(fmt::format("max_prefill_tokens {} counts where prompts are not cut", *together));
-  }
+  // python/sglang/srt/managers/schedule_policy.py, PrefillAdder: no further prompt joins those that come to so many
+  // positions, cut or not. One that is longer by itself is cut where chunked_prefill_size says.
+  constexpr std::int64_t usual = 16'384;
+  out.positions_together = together.value_or(usual);
+  if (piece && *piece > 0) out.most_positions = std::max<std::int64_t>(1, *piece / out.groups);
+  else if (piece) out.whole_prompts = true, out.most_positions = together.value_or(usual);
+  if (together && (!piece || *piece > *together))
+    out.notes.push_back(fmt::format("max_prefill_tokens {}: longer prompts are read in pieces of so many", *together));
   TRY(const auto mixed, said.flag("enable_mixed_chunk"));
   if (mixed && *mixed) out.prompts_apart = false;
   TRY(const auto after, said.flag("disable_overlap_schedule"));

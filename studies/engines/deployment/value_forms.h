@@ -28,6 +28,7 @@ enum class Means : std::uint8_t {
   held,           ///< how many of them its pod has
   several,        ///< its ranks may lie on more pods than one
   image,
+  tag,
   refused,  ///< what is not followed, for the reason that `option` is
   nothing,
 };

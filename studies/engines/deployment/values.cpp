@@ -69,6 +69,7 @@ class ValueReader {
     line.copies = copies_.count, line.open_copies = std::move(copies_.open);
     line.host = std::move(host_), line.chip = chip_, line.unfollowed = std::move(unfollowed_);
     line.environment = std::move(environment_);
+    line.release = release_of_image(image_);
     if (const YamlNode* name = part_.find("name"); name != nullptr) line.part = name->text;
     return line;
   }
@@ -232,8 +233,9 @@ class ValueReader {
         break;
       case Means::image:
         if (std::string chip(other_chip(value.text)); !chip.empty()) chip_ = std::move(chip);
-        take_vendor(value.text);
+        take_vendor(value.text), image_ = value.text + image_;
         break;
+      case Means::tag: image_ += ":" + value.text; break;
       case Means::held:
         host_.count = std::max<std::int64_t>(host_.count, parsed_number<std::int64_t>(value.text).value_or(0));
         break;
@@ -273,7 +275,7 @@ class ValueReader {
   std::vector<ShellWord> words_;
   std::vector<std::string> unfollowed_;
   std::map<std::string, std::string> environment_;
-  std::string chip_;
+  std::string chip_, image_;
   HostGpus host_;             ///< of one pod
   bool own_command_ = false;  ///< which is read as a container's
   Copies copies_;

@@ -99,11 +99,13 @@ launch::ArgumentTables read_tables() {
 std::span<const EngineProgram> engine_programs() { return program_rows; }
 
 std::string release_of_image(std::string_view image) {
-  // docker.io/vllm and docker.io/lmsysorg; nvcr.io/nvidia/tensorrt-llm. Dynamo's images have Dynamo's release.
+  // docker.io/vllm and docker.io/lmsysorg, also as others name what they build on them (aibrix/llmd-vllm-openai);
+  // nvcr.io/nvidia/tensorrt-llm. Dynamo's images have Dynamo's release.
   constexpr std::string_view names[] = {"vllm-openai:", "vllm-openai-rocm:", "sglang:", "tensorrt-llm/release:"};
   for (const std::string_view name : names) {
     const std::size_t at = image.rfind(name);
-    if (at == image.npos || (at > 0 && image[at - 1] != '/')) continue;
+    const bool own = at == 0 || (at != image.npos && image[at - 1] == '/');
+    if (at == image.npos || (!own && !(image[at - 1] == '-' && name.starts_with("vllm-openai")))) continue;
     image.remove_prefix(at + name.size());
     if (image.starts_with('v')) image.remove_prefix(1);
     return !image.empty() && image[0] >= '0' && image[0] <= '9' ? std::string(image.substr(0, image.find('@'))) : "";
