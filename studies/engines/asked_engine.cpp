@@ -100,7 +100,7 @@ Expected<void> take_load(EngineLaunch& launch, const EngineSettings& s, const To
     out.notes.push_back(fmt::format(
         "the load is not read: {} hangs on ${}", place_of_argument(*launch.bench, *open), open->unset.front()));
   else if (said != nullptr) {
-    TRY(auto load, bench_load(*said));
+    TRY(auto load, bench_load(*said, launch.made));
     if (s.prefixes && !*s.prefixes && load.flags.erase("--shared") > 0)
       load.notes.emplace_back("heads of prompts are read each time: prefix caching is off");
     out.notes.insert(out.notes.end(), load.notes.begin(), load.notes.end());

@@ -80,6 +80,7 @@ void put_lengths(BenchLoad& load, double input, double output, std::int64_t shar
 }
 
 constexpr std::int64_t usual_prompts = 1000, usual_input = 1024, vllm_output = 128, sglang_output = 1024;
+constexpr std::int64_t latency_input = 32;  // vllm/benchmarks/latency.py
 constexpr const char* of_a_file = "how long prompts and answers are: they come from a data set";
 
 bool is_random(const std::optional<std::string>& dataset) {
@@ -146,13 +147,15 @@ Expected<BenchLoad> vllm_load(SaidArguments& said) {
   TRY(const auto random_input, said.count("random_input_len"));
   TRY(const auto random_output, said.count("random_output_len"));
   TRY(const auto shared, count_or(said, "random_prefix_len", 0));
-  const bool told = any_input || random_input;
-  // benchmark_serving.py's data set is ShareGPT's where none is named.
+  // Data sets where none is named: ShareGPT's of benchmark_serving.py and of throughput without lengths, random ones of
+  // `vllm bench serve` (vllm/benchmarks/datasets.py, add_dataset_parser); latency has lengths of its own.
+  const bool told = any_input || random_input || latency || said.program->words == "vllm bench serve";
   if (!is_random(dataset) || (!dataset && !told)) {
     TRY(read_data_set(said, dataset.value_or("sharegpt"), load));
     said.find("random_range_ratio");
   } else {
-    double input = static_cast<double>(any_input.value_or(random_input.value_or(usual_input)));
+    const std::int64_t usual = latency ? latency_input : usual_input;
+    double input = static_cast<double>(any_input.value_or(random_input.value_or(usual)));
     double output = static_cast<double>(any_output.value_or(random_output.value_or(vllm_output)));
     TRY(read_spread(said, load, input, output));
     put_lengths(load, input, output, shared);
@@ -188,11 +191,13 @@ Expected<BenchLoad> sglang_load(SaidArguments& said) {
   return load;
 }
 
-Expected<BenchLoad> trtllm_load(SaidArguments& said) {
+Expected<BenchLoad> trtllm_load(SaidArguments& said, const std::optional<MadeRequests>& made) {
   BenchLoad load;
   said.find("dataset"), said.find("subcommand"), said.find("target_input_len"), said.find("target_output_len");
-  load.open.emplace_back(of_a_file);
-  TRY(const auto requests, count_or(said, "num_requests", 0));
+  TRY(const auto read, count_or(said, "num_requests", 0));
+  const std::int64_t requests = read > 0 ? read : made ? made->count : 0;
+  if (made) put_lengths(load, static_cast<double>(made->input), static_cast<double>(made->output), 0);
+  else load.open.emplace_back(of_a_file);
   TRY(const auto users, count_or(said, "concurrency", 0));
   if (requests > 0) load.flags["--requests"] = std::to_string(requests);
   if (users > 0) load.flags["--concurrency"] = std::to_string(users);
@@ -241,10 +246,10 @@ Expected<BenchLoad> perf_load(SaidArguments& said) {
 
 }  // namespace
 
-Expected<BenchLoad> bench_load(SaidArguments& said) {
+Expected<BenchLoad> bench_load(SaidArguments& said, const std::optional<MadeRequests>& made) {
   const std::string_view table = said.program->table;
   if (table == "sglang-bench") return sglang_load(said);
-  if (table == "trtllm-bench") return trtllm_load(said);
+  if (table == "trtllm-bench") return trtllm_load(said, made);
   return table.starts_with("vllm") ? vllm_load(said) : perf_load(said);
 }
 

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "studies/engines/made_requests.h"
 #include "studies/engines/said_arguments.h"
 
 namespace stepcast::engines {
@@ -15,7 +17,8 @@ struct BenchLoad {
   std::vector<std::string> notes;
 };
 
-/// Errors: rates and numbers that are none, and lengths that nobody can tell from its options.
-Expected<BenchLoad> bench_load(SaidArguments& said);
+/// `made`: what a command of the launch writes for a benchmark that reads a file. Errors: rates and numbers that are
+/// none, and lengths that nobody can tell from its options.
+Expected<BenchLoad> bench_load(SaidArguments& said, const std::optional<MadeRequests>& made = {});
 
 }  // namespace stepcast::engines

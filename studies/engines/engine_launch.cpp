@@ -39,6 +39,7 @@ NamedLaunch named_launch(const std::string& named) {
 struct Commands {
   std::vector<FoundLine> servers, benches;
   PoolPorts ports;
+  std::vector<std::optional<MadeRequests>> made;
   bool routed = false;  ///< something before the engines hands requests to them
   std::optional<BenchLoad> load;
 };
@@ -85,6 +86,7 @@ class CommandReader {
 
   Expected<void> take(EngineLine line) {
     const EngineProgram& program = *line.program;
+    if (makes_requests(line)) return out_.made.push_back(made_requests(line)), Expected<void>{};
     if (!program.prompts_at.empty()) return out_.routed = true, add_ports(line, out_.ports), Expected<void>{};
     if (program.engine.empty() && program.loads) return add(std::move(line), out_.benches);
     if (at_line_ > 0 && line.line != at_line_) return {};
@@ -187,6 +189,10 @@ Expected<EngineLaunch> read_engine_launch(const EngineLaunchSource& source) {
           "prompts are read on GPUs '{:.40}' and tokens said on '{:.40}': --machine and --prefill-machine say which",
           out.prompts->host.kind, out.host.kind);
   }
+  // Of several files of requests nobody knows here which one is read.
+  if (!commands.made.empty() &&
+      std::ranges::count(commands.made, commands.made.front()) == static_cast<std::ptrdiff_t>(commands.made.size()))
+    out.made = commands.made.front();
   if (out.server.program->loads) return out;
   out.doubts.insert(out.doubts.end(), addressed.doubts.begin(), addressed.doubts.end());
   out.notes.insert(out.notes.end(), addressed.notes.begin(), addressed.notes.end());

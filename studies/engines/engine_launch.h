@@ -26,6 +26,7 @@ struct EngineLaunchSource {
 struct EngineLaunch : EnginePool {
   std::optional<EnginePool> prompts;
   std::optional<SaidArguments> bench;  ///< another command that loads it; a server that loads itself has none
+  std::optional<MadeRequests> made;    ///< that a command beside them writes, for a benchmark that reads a file
   std::optional<BenchLoad> load;       ///< what the file of both pools says of it
   std::string unlike_gpus;             ///< the pools ask for unlike ones; "": they do not
 };

@@ -113,7 +113,7 @@ class ContainerReader {
     const auto found = script_task(root, where_);
     if (!found) return {};
     Surroundings around;
-    around.host = found->host, around.copies = found->copies, around.variables = found->variables;
+    around.host = found->host, around.copies = found->copies;
     pod_ = {.kind = "", .vendor = std::string(vendor_of(found->image))};
     chip_ = other_chip(found->host.kind), release_ = release_of_image(found->image);
     return script(found->script, found->line, environment_of(root, around), around);

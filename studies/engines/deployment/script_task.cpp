@@ -7,6 +7,7 @@
 
 #include "model/base/whole_number.h"
 #include "studies/engines/deployment/surroundings.h"
+#include "studies/launch/jobs/machine_task.h"
 
 namespace stepcast::engines {
 namespace {
@@ -54,25 +55,38 @@ std::optional<ScriptTask> truss(const YamlNode& document) {
   return task;
 }
 
-/// A task of SkyPilot, or a service of such (skypilot-org/skypilot: sky/skylet/constants.py, docs, "SkyServe").
-std::optional<ScriptTask> skypilot(const YamlNode& document, const std::string& where) {
-  const YamlNode *script = document.find("run"), *resources = document.find("resources"),
-                 *service = document.find("service");
-  if (script == nullptr || script->kind != Kind::scalar || resources == nullptr) return std::nullopt;
-  ScriptTask task = task_of(*script);
-  task.image = text_of(resources->find("image_id"));
-  const AskedGpus gpus = asked_gpus(resources->find("accelerators"));
-  task.host.kind = gpus.kind;
-  if (!gpus.count.empty()) task.variables["SKYPILOT_NUM_GPUS_PER_NODE"] = gpus.count;
-  const std::string nodes = text_of(document.find("num_nodes"));
-  task.variables["SKYPILOT_NUM_NODES"] = nodes.empty() ? "1" : nodes;
-  const bool one = nodes.empty() || nodes == "1", asks = task.script.find("SKYPILOT_N") != std::string::npos;
-  task.host.count = number_of(gpus), task.host.several = !one;
-  if (!one && !asks)
-    task.copies.open = fmt::format("{}:{} num_nodes {:.40}: the script runs on each of them", where,
-        document.find("num_nodes")->position.line, nodes);
-  if (service == nullptr) return task;
-  multiply(service->find("replicas"), where, task.copies);
+/// Do its commands ask which node they run on, or how many there are?
+bool tells_nodes_apart(const YamlNode& document) {
+  const auto asks = [](const std::string& text) {
+    return text.find("NODE_RANK") != text.npos || text.find("NUM_NODES") != text.npos ||
+           text.find("NODES_NUM") != text.npos || text.find("SKYPILOT_NODE_IPS") != text.npos ||
+           text.find("DSTACK_NODES_IPS") != text.npos || text.find("MASTER_NODE_IP") != text.npos;
+  };
+  if (const YamlNode* run = document.find("run"); run != nullptr && asks(run->text)) return true;
+  const YamlNode* commands = document.find("commands");
+  return commands != nullptr &&
+         std::ranges::any_of(commands->items, [&](const YamlNode& command) { return asks(command.text); });
+}
+
+/// A task or a service of SkyPilot or dstack (SkyServe's docs; dstackai/dstack, mkdocs/docs/concepts/services.md).
+std::optional<ScriptTask> on_machines(const YamlNode& document, const std::string& where) {
+  const auto found = launch::machine_task(document, true);
+  if (!found) return std::nullopt;
+  ScriptTask task;
+  task.script = found->script, task.line = 1;
+  const YamlNode *image = document.find("image"), *resources = document.find("resources");
+  if (image == nullptr && resources != nullptr) image = resources->find("image_id");
+  task.image = text_of(image);
+  task.host.kind = found->gpu_kind, task.host.count = found->gpus_per_node, task.host.several = found->nodes != 1;
+  for (const char* key : {"num_nodes", "nodes"})
+    if (const YamlNode* nodes = document.find(key);
+        nodes != nullptr && task.host.several && !tells_nodes_apart(document))
+      task.copies.open = fmt::format(
+          "{}:{} {} {:.40}: the script runs on each of them", where, nodes->position.line, key, nodes->text);
+  const YamlNode* service = document.find("service");
+  if (service == nullptr) service = &document;
+  if (const YamlNode* replicas = service->find("replicas"); replicas != nullptr && replicas->kind == Kind::scalar)
+    multiply(replicas, where, task.copies);
   if (const YamlNode* policy = service->find("replica_policy"))
     take_range(*policy, "", where, NoMaximum::is_least, task.copies);
   return task;
@@ -81,12 +95,13 @@ std::optional<ScriptTask> skypilot(const YamlNode& document, const std::string& 
 }  // namespace
 
 bool looks_like_script_task(const std::string& text) {
-  return has_line(text, "docker_server:") || (has_line(text, "run:") && has_line(text, "accelerators:"));
+  return has_line(text, "docker_server:") || (has_line(text, "run:") && has_line(text, "accelerators:")) ||
+         (has_line(text, "commands:") && has_line(text, "type:"));
 }
 
 std::optional<ScriptTask> script_task(const YamlNode& document, const std::string& where) {
   if (auto task = truss(document)) return task;
-  return skypilot(document, where);
+  return on_machines(document, where);
 }
 
 }  // namespace stepcast::engines

@@ -1,9 +1,9 @@
-// Files that run one script on machines which they ask for: servers of Baseten's Truss, tasks of SkyPilot.
+// Files that run one script on machines which they ask for: servers of Baseten's Truss, tasks and services of SkyPilot
+// and dstack.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 
@@ -17,8 +17,7 @@ struct ScriptTask {
   std::string script;
   std::size_t line = 0;  ///< where it begins
   std::string image;
-  HostGpus host;                                 ///< that it runs on
-  std::map<std::string, std::string> variables;  ///< that the service sets
+  HostGpus host;  ///< that it runs on
   Copies copies;
 };
 

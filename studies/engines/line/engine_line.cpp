@@ -24,7 +24,8 @@ constexpr std::array starters = {"vllm", "vllm-router", "python", "python3", "sg
 bool is_starter(std::string_view word) {
   const std::string_view name = last_of_path(word);
   return std::ranges::find(starters, name) != starters.end() || name.starts_with("python3.") ||
-         name.ends_with("benchmark_serving.py") || name.ends_with("benchmark_throughput.py");
+         name.ends_with("benchmark_serving.py") || name.ends_with("benchmark_throughput.py") ||
+         name == "prepare_dataset.py";
 }
 
 /// How many words call it at that place; 0: they call something else.

@@ -57,6 +57,8 @@ constexpr EngineProgram program_rows[] = {
      .first = "model", .file = "config", .file_wins = true},
     {.words = "trtllm-bench", .name = "trtllm-bench", .table = "trtllm-bench", .engine = "tensorrt-llm", .loads = true,
      .first = "subcommand", .file = "config", .file_wins = true},
+    {.words = "prepare_dataset.py", .name = "TensorRT-LLM's prepare_dataset", .table = "", .engine = "",
+     .writes_requests = true},
     {.words = "genai-perf profile", .name = "GenAI-Perf", .table = "genai-perf", .engine = "", .loads = true},
     {.words = "aiperf profile", .name = "AIPerf", .table = "aiperf", .engine = "", .loads = true},
     // before prompts' and tokens' pools that others start: sgl-project/sglang docs/advanced_features/pd_disaggregation.md,

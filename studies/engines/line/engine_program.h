@@ -22,7 +22,8 @@ struct EngineProgram {
   std::string_view refused = {};
   /// Options by which a router is told where the engines listen that read prompts, and those that say tokens.
   std::string_view prompts_at = {}, tokens_at = {};
-  bool starts_pools = false;  ///< its file describes both pools
+  bool starts_pools = false;     ///< its file describes both pools
+  bool writes_requests = false;  ///< for benchmarks that read them; it starts no engine
 };
 /// The longest words first.
 std::span<const EngineProgram> engine_programs();

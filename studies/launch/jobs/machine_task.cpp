@@ -22,20 +22,21 @@ using Kind = YamlNode::Kind;
 struct TaskKind {
   std::string_view kind;
   std::string_view commands, nodes, environment, gpus;  ///< keys; that of GPUs below "resources"
-  std::string_view nodes_variable, gpus_variable, world_variable;
+  std::string_view nodes_variable, gpus_variable, world_variable, rank_variable;
   std::int64_t usual_gpus;  ///< where only a name of GPUs is told; 0 = any number
 };
-constexpr TaskKind task_kinds[] = {
-    {"dstack", "commands", "nodes", "env", "gpu", "DSTACK_NODES_NUM", "DSTACK_GPUS_PER_NODE", "DSTACK_GPUS_NUM", 0},
+constexpr TaskKind task_kinds[] = {{"dstack", "commands", "nodes", "env", "gpu", "DSTACK_NODES_NUM",
+                                       "DSTACK_GPUS_PER_NODE", "DSTACK_GPUS_NUM", "DSTACK_NODE_RANK", 0},
     {"SkyPilot", "run", "num_nodes", "envs", "accelerators", "SKYPILOT_NUM_NODES", "SKYPILOT_NUM_GPUS_PER_NODE", "",
-        1}};
+        "SKYPILOT_NODE_RANK", 1}};
 
 std::string task_text(const YamlNode* node) { return node != nullptr && node->kind == Kind::scalar ? node->text : ""; }
 
-const TaskKind* kind_of_task(const YamlNode& document) {
+const TaskKind* kind_of_task(const YamlNode& document, bool services) {
   if (document.kind != Kind::map || document.find("apiVersion") != nullptr) return nullptr;
   const YamlNode *commands = document.find("commands"), *run = document.find("run");
-  if (commands != nullptr && commands->kind == Kind::list && task_text(document.find("type")) == "task")
+  const std::string type = task_text(document.find("type"));
+  if (commands != nullptr && commands->kind == Kind::list && (type == "task" || (services && type == "service")))
     return &task_kinds[0];
   const YamlNode* resources = document.find("resources");
   const bool asks = resources != nullptr && resources->find("accelerators") != nullptr;
@@ -69,7 +70,7 @@ void take_gpus(const YamlNode* told, const TaskKind& kind, MachineTask& task) {
   }
 }
 
-/// What the service sets, then what the file does.
+/// What the service sets, then what the file does. Of several nodes the first one is followed.
 std::vector<std::pair<std::string, std::string>> variables_of(
     const YamlNode& document, const TaskKind& kind, const MachineTask& task) {
   std::vector<std::pair<std::string, std::string>> set;
@@ -79,6 +80,7 @@ std::vector<std::pair<std::string, std::string>> variables_of(
   if (task.nodes > 0 && task.nodes <= most && task.gpus_per_node > 0 && task.gpus_per_node <= most &&
       !kind.world_variable.empty())
     set.emplace_back(kind.world_variable, std::to_string(task.nodes * task.gpus_per_node));
+  set.emplace_back(kind.rank_variable, "0");
   const YamlNode* environment = document.find(kind.environment);
   if (environment == nullptr) return set;
   for (const YamlNode& entry : environment->entries)
@@ -122,8 +124,8 @@ bool looks_like_machine_task(const std::string& text) {
   return !text.starts_with("#!") && (dstack || skypilot);
 }
 
-std::optional<MachineTask> machine_task(const YamlNode& document) {
-  const TaskKind* kind = kind_of_task(document);
+std::optional<MachineTask> machine_task(const YamlNode& document, bool services) {
+  const TaskKind* kind = kind_of_task(document, services);
   if (kind == nullptr) return std::nullopt;
   MachineTask task;
   task.kind = kind->kind;

@@ -1,5 +1,5 @@
-// Tasks that ask for machines and run commands on each of them, dstack's and SkyPilot's: their commands become a script
-// behind the variables that such a service sets.
+// Tasks and services that ask for machines and run commands on each of them, dstack's and SkyPilot's: their commands
+// become a script behind the variables that such a service sets.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct MachineTask {
 
 /// Whether the text of a file may be one; it is none for certain where this says no.
 bool looks_like_machine_task(const std::string& text);
-/// nullopt: it is none.
-std::optional<MachineTask> machine_task(const YamlNode& document);
+/// nullopt: it is none. With `services` dstack's services are tasks too: they run for ever, as no training does.
+std::optional<MachineTask> machine_task(const YamlNode& document, bool services = false);
 
 }  // namespace stepcast::launch

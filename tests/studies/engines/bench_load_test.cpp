@@ -4,6 +4,7 @@
 
 #include "studies/engines/bench_load.h"
 #include "studies/engines/read_arguments.h"
+#include "tests/studies/engines/asked_launch.h"
 
 namespace stepcast::engines {
 namespace {
@@ -121,6 +122,42 @@ TEST(BenchLoad, WhatIsNotForecastIsAnError) {
       HasSubstr("older releases"));
   EXPECT_THAT(loaded("vllm bench serve --random-input-len abc").error, HasSubstr("'abc' is no whole number"));
   EXPECT_THAT(loaded("vllm bench serve --random-input-len").error, HasSubstr("takes a value"));
+}
+
+/// What vllm/benchmarks has where nothing is said: random prompts of `serve`, and one batch of `latency`.
+TEST(BenchLoad, DefaultsOfVllmsBenchmarks) {
+  const auto serve = loaded("vllm bench serve --model m");
+  EXPECT_EQ(serve.flags.at("--input"), "1024");
+  EXPECT_EQ(serve.flags.at("--output"), "128");
+  EXPECT_EQ(serve.open, 0u);
+  EXPECT_EQ(loaded("python benchmark_serving.py --model m").open, 1u);  // ShareGPT
+  EXPECT_EQ(loaded("vllm bench serve --model m --dataset-name sharegpt").open, 1u);
+  const auto latency = loaded("vllm bench latency --model m");
+  EXPECT_EQ(latency.flags.at("--input"), "32");
+  EXPECT_EQ(latency.flags.at("--output"), "128");
+  EXPECT_EQ(latency.flags.at("--concurrency"), "8");
+}
+
+constexpr const char* made_up = "token-norm-dist --num-requests 300 --input-mean 1024 --output-mean 128 ";
+
+/// A file that a command of the same script writes.
+TEST(BenchLoad, RequestsThatTheScriptMakes) {
+  const std::string by_file = std::string("python benchmarks/cpp/prepare_dataset.py --stdout ") + made_up,
+                    by_command =
+                        std::string("trtllm-bench --model Qwen/Qwen3-8B prepare-dataset --output f ") + made_up;
+  const std::string even = "--input-stdev 0 --output-stdev=0\n",
+                    bench = "trtllm-bench --model Qwen/Qwen3-8B throughput --dataset f --tp 2 --concurrency 32\n";
+  for (const std::string& first : {by_file, by_command}) {
+    const Read got = read(first + even + bench);
+    ASSERT_EQ(got.error, "") << first;
+    EXPECT_EQ(got.asked.flags.at("--input"), "1024");
+    EXPECT_EQ(got.asked.flags.at("--output"), "128");
+    EXPECT_EQ(got.asked.flags.at("--requests"), "300");
+    EXPECT_EQ(got.asked.flags.at("--concurrency"), "32");
+    EXPECT_EQ(got.asked.flags.at("--tp"), "2");
+    EXPECT_FALSE(read(first + "--input-stdev 10 --output-stdev 0\n" + bench).asked.flags.contains("--input"));
+    EXPECT_FALSE(read(first + even + by_file + "--input-stdev 10\n" + bench).asked.flags.contains("--input"));
+  }
 }
 
 }  // namespace

@@ -285,6 +285,49 @@ TEST(CountedEngines, ServicesOfSkyPilot) {
   EXPECT_THAT(read(with_changed(sky, "  NAME: Qwen/Qwen3-32B", "  NAME: null")).error, HasSubstr("$NAME"));
 }
 
+/// Of several nodes the first one's part of the script is followed.
+TEST(CountedEngines, TasksOnSeveralNodesTellThemApart) {
+  const std::string task = R"(resources:
+  accelerators: H100:8
+num_nodes: 2
+run: |
+  if [ "$SKYPILOT_NODE_RANK" == "0" ]; then
+    ray start --head --port 6379
+    vllm serve Qwen/Qwen3-32B --tensor-parallel-size $SKYPILOT_NUM_GPUS_PER_NODE --pipeline-parallel-size 2
+  else
+    ray start --address $HEAD_IP:6379
+  fi
+)";
+  const auto got = read(task);
+  ASSERT_EQ(got.error, "");
+  EXPECT_THAT(got.asked.flags, IsSupersetOf({Pair("--tp", "8"), Pair("--pp", "2")}));
+}
+
+/// dstackai/dstack, mkdocs/docs/concepts/services.md.
+TEST(CountedEngines, ServicesOfDstack) {
+  const std::string service = R"(type: service
+name: q
+env:
+  - HF_TOKEN
+  - MODEL=Qwen/Qwen3-32B
+image: vllm/vllm-openai:v0.11.0
+commands:
+  - vllm serve $MODEL
+      --tensor-parallel-size $DSTACK_GPUS_NUM
+resources:
+  gpu: H100:80GB:4
+)";
+  const auto got = read(service);
+  ASSERT_EQ(got.error, "");
+  EXPECT_EQ(got.asked.network, "qwen3-32b");
+  EXPECT_EQ(got.asked.flags.at("--tp"), "4");
+  EXPECT_THAT(got.asked.notes, Contains(HasSubstr("release 0.11.0")));
+  EXPECT_EQ(flag_of(read(with_changed(service, "resources:", "replicas: 2\nresources:")), "--replicas"), "2");
+  EXPECT_THAT(read(with_changed(service, "$DSTACK_GPUS_NUM", "8")).error,
+      HasSubstr("tp 8 x pp 1 on one machine, where 4 GPUs are asked for"));
+  EXPECT_THAT(read(with_changed(service, "resources:", "replicas: 1..4\nresources:")).error, HasSubstr("replicas"));
+}
+
 /// GPUs of a pod are those of its engine, unless its ranks may lie on several pods.
 TEST(CountedEngines, PodsHoldTheRanksOfTheirEngines) {
   const std::string pod = R"(apiVersion: apps/v1

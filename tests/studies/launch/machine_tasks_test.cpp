@@ -54,7 +54,8 @@ TEST(MachineTasks, GpusAreCountedWhereTheirNumberIsOne) {
 TEST(MachineTasks, CommandsStandOnTheirLines) {
   const auto task = task_in("type: task\ncommands:\n  - first\n\n  - |\n    second\n    third\n  - fourth\n");
   ASSERT_TRUE(task);
-  EXPECT_EQ(task->script, "\n\nexport DSTACK_NODES_NUM='1'; first\n\n\nsecond\nthird\nfourth\n");
+  EXPECT_EQ(
+      task->script, "\n\nexport DSTACK_NODES_NUM='1'; export DSTACK_NODE_RANK='0'; first\n\n\nsecond\nthird\nfourth\n");
   EXPECT_FALSE(task_in("type: service\ncommands:\n  - first\n"));
   EXPECT_FALSE(task_in("type: task\napiVersion: v1\ncommands:\n  - first\n"));
   EXPECT_FALSE(task_in("run: true\nresources:\n  cpus: 4\n"));
