@@ -50,7 +50,7 @@ constexpr auto tuning_members = [](auto& file, auto& tuning) {
   file.rare("all_reduce", tuning.all_reduce);
   file.read("kernels", tuning.kernels, NumberRange{0.1, 20});
   file.unless(1.0, "products", tuning.products, NumberRange{0.1, 100});
-  file.unless(1.0, "experts", tuning.experts, NumberRange{0.1, 20});
+  file.unless(1.0, "experts", tuning.experts, NumberRange{0, 20});
   file.rare("expert_start", tuning.expert_start, Zero::allowed);
   file.rare("fp8_cache_rate", tuning.fp8_cache_rate, NumberRange{0.05, 1});
   file.rare("keys_read_again", tuning.keys_read_again, NumberRange{0, 1});
@@ -61,6 +61,9 @@ constexpr auto tuning_members = [](auto& file, auto& tuning) {
   file.rare("fitted", tuning.fitted);
   file.read("p10", tuning.spread.p10, NumberRange{0.01, 1});
   file.read("p90", tuning.spread.p90, NumberRange{1, 100});
+  file.rare("network", tuning.network);
+  file.unless(0.6, "network_p10", tuning.of_network.p10, NumberRange{0.01, 1});
+  file.unless(1.7, "network_p90", tuning.of_network.p90, NumberRange{1, 100});
 };
 constexpr auto read_tunings = [](JsonObject& file, std::vector<Engine::Tuning>& tunings) {
   for (const JsonObject& object : file.objects("tunings")) {
@@ -165,7 +168,7 @@ std::string write_engine(const Engine& engine) { return row_json(engine, engine_
 std::span<const TuningFigure> tuning_figures() {
   using Tuning = Engine::Tuning;
   static constexpr TuningFigure rows[] = {figure_row<&Tuning::kernels>("kernels", 0.4, 4),
-      figure_row<&Tuning::products>("products", 0.5, 20), figure_row<&Tuning::experts>("experts", 0.3, 5),
+      figure_row<&Tuning::products>("products", 0.5, 20), figure_row<&Tuning::experts>("experts", 0.01, 5),
       figure_row<&Tuning::expert_start>("expert_start", 1e-7, 1e-4),
       figure_row<&Tuning::keys_read_again>("keys_read_again", 1e-3, 1),
       figure_row<&Tuning::beyond_profiled>("beyond_profiled", 0.9, 5),

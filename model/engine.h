@@ -65,7 +65,8 @@ struct Engine {
     std::string all_reduce;
     double kernels = 1;   ///< its kernels' time over the laws'
     double products = 1;  ///< of products, the time of their FLOPs over the law's, beside that
-    /// of experts' products, their time over the law's, beside both: grouped kernels of engines differ by a factor of 2
+    /// of experts' products, their time over the law's, beside both: grouped kernels of engines differ by a factor of
+    /// 2. Below 1 of what the law has beyond the roof: 0 is at the datasheet's rates
     double experts = 1;
     /// of each call of experts' products, what stands in front of them: sorting rows by their experts, kernels that
     /// dequantise and begin late
@@ -80,6 +81,10 @@ struct Engine {
     Seconds host_per_iteration, host_per_sequence;
     std::vector<std::string> fitted;  ///< names of the figures above that were: at most three
     Spread spread{0.6, 1.7};  ///< measured over forecast iterations, 10th and 90th percentile, each network left out
+    /// where the figures were fitted on one network alone: its id, and the spread of its own records
+    std::string network;
+    Spread of_network{0.6, 1.7};
+    [[nodiscard]] const Spread& spread_of(std::string_view id) const { return id == network ? of_network : spread; }
   };
   std::vector<Tuning> tunings;
   /// kernels that split the keys of a sequence, and share them among query heads, run up to so many sequences x heads

@@ -172,11 +172,15 @@ EnginePrice EngineCost::product(const KernelWork& work, double m, const Routing&
   }
   // Tables multiply the same weights again and again, which a large L2 holds; an engine's layers have weights of their
   // own.
-  const Bytes moved = bytes_of(query) - std::max(saved(), Bytes(0));
-  const Seconds least = moved / moves_->machine().gpu.memory_bandwidth;
+  const Bytes moved = bytes_of(query) - saved();
+  const Gpu& gpu = moves_->machine().gpu;
+  const Seconds least = moved / gpu.memory_bandwidth;
   if (time->time < least) time->time = least, time->bound = Bound::memory;
   auto price = price_of(*time, "gemm", binding_of(time->bound));
-  price.bytes = bytes_of(query) - saved();
+  price.bytes = moved;
+  const FlopsPerSecond peak = gpu.peak[static_cast<std::size_t>(query.precision)];
+  const Seconds multiplied = peak.value() > 0 ? flops_of(query) / peak : Seconds(0);
+  price.roof = std::min(price.time, std::max(least, multiplied));
   return price;
 }
 

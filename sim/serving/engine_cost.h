@@ -33,11 +33,17 @@ const char* to_text(Binding binding);
 
 struct EnginePrice : Price {
   Binding binding = Binding::activations;
-  Bytes bytes;  ///< of device memory
+  Bytes bytes;   ///< of device memory
+  Seconds roof;  ///< of products: their bytes and FLOPs at the datasheet's rates; at most `time`
   /// reads of the cache beyond the first that `time` holds: as often as query heads share a key head, less one, where
   /// the engine's kernel does not share them
   double rereads = 0;
 };
+
+/// A kernel's time by an engine's factor. One below 1 is of what the kernel takes beyond its roof.
+inline Seconds by_factor(Seconds time, Seconds roof, double factor) {
+  return factor >= 1 ? time * factor : roof + (time - roof) * factor;
+}
 
 /// Mean of the largest of so many draws of the standard normal law: for powers of two up to 4096 the integral of
 /// x n Phi(x)^(n-1) phi(x) (David and Nagaraja 2003, Order Statistics, section 3.1) by quadrature, to four places;

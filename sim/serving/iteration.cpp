@@ -106,13 +106,15 @@ double beyond_profiled(const IterationSums& sums, const Engine& engine, const En
 
 void IterationSums::add(const IterationSums& other, double share) {
   kernels += other.kernels * share, moves += other.moves * share;
-  experts += other.experts * share, rereads += other.rereads * share, expert_calls += other.expert_calls * share;
+  experts += other.experts * share, expert_roofs += other.expert_roofs * share, rereads += other.rereads * share,
+      expert_calls += other.expert_calls * share;
   sequences += other.sequences * share, launched += other.launched * share;
 }
 
 GpuTime gpu_time(const IterationSums& sums, const Engine& engine, const Engine::Tuning& tuning) {
-  const Seconds kernels = (sums.kernels + sums.experts * (tuning.experts - 1) +
-                              tuning.expert_start * sums.expert_calls + sums.rereads * tuning.keys_read_again) *
+  const Seconds experts = by_factor(sums.experts, sums.expert_roofs, tuning.experts);
+  const Seconds kernels = (sums.kernels - sums.experts + experts + tuning.expert_start * sums.expert_calls +
+                              sums.rereads * tuning.keys_read_again) *
                           tuning.kernels;
   return {kernels, sums.moves * beyond_profiled(sums, engine, tuning)};
 }
@@ -251,9 +253,11 @@ IterationSums IterationForm::packed_sums(const PackedRows& rows, const EngineCos
     if (!line.runs_for(rows)) continue;
     if (!graph) sums.launched += line.calls * line.kernels();
     if (line.by_row()) continue;
-    const Seconds time = line.price(rows, routing(rows), cost, graph).time * line.calls;
+    const LinePrice price = line.price(rows, routing(rows), cost, graph);
+    const Seconds time = price.time * line.calls;
     (line.work ? sums.kernels : sums.moves) += time;
-    if (line.of_experts()) sums.experts += time, sums.expert_calls += line.calls;
+    if (!line.of_experts()) continue;
+    sums.experts += time, sums.expert_roofs += price.roof * line.calls, sums.expert_calls += line.calls;
   }
   return sums;
 }

@@ -34,6 +34,7 @@ struct IterationPart {
 struct IterationSums {
   Seconds kernels, moves;
   Seconds experts;          ///< of the kernels, products of experts
+  Seconds expert_roofs;     ///< of these, what the datasheet's rates allow
   Seconds rereads;          ///< of the cache, were all of them to come from memory
   double expert_calls = 0;  ///< of products of experts
   double sequences = 0, positions = 0;

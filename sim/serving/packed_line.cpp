@@ -30,7 +30,7 @@ bool PackedLine::runs_for(const PackedRows& rows) const {
 Seconds PackedLine::tuned(const LinePrice& price, const Engine::Tuning& tuning) const {
   if (!work) return price.time;
   Seconds time = price.time * (1 + tuning.keys_read_again * price.rereads);
-  if (of_experts()) time = time * tuning.experts + tuning.expert_start;
+  if (of_experts()) time = by_factor(time, price.roof, tuning.experts) + tuning.expert_start;
   return time * tuning.kernels;
 }
 

@@ -262,7 +262,7 @@ Expected<std::int64_t> node_gpus_of(
   TRY(const auto nodes, pool.server.count("nnodes"));
   TRY(const auto local, pool.server.count("data_parallel_size_local"));
   TRY(const auto of_node, pool.server.count("gpus_per_node"));
-  const std::int64_t given = pool.host.several ? pool.host.count : 0;
+  const std::int64_t given = pool.host.several ? pool.host.count : pool.host.node;
   std::int64_t gpus = of_node.value_or(given);
   if (nodes && *nodes > 1) {
     if (ranks % *nodes != 0)

@@ -32,9 +32,9 @@ Seconds time_of(const InferenceCase& made, const Engine& engine, const Engine::T
   return time;
 }
 
-/// Between the tenth and the ninetieth percentile of records whose networks were left out, as one more record would
-/// fall (Vovk et al. 2005, Algorithmic Learning in a Random World, section 2.2).
-Spread left_out_spread(const std::vector<double>& measured_over_forecast) {
+/// Between the tenth and the ninetieth percentile of records, as one more record would fall (Vovk et al. 2005,
+/// Algorithmic Learning in a Random World, section 2.2).
+Spread as_one_more(const std::vector<double>& measured_over_forecast) {
   const auto n = static_cast<double>(measured_over_forecast.size());
   const double level = std::min(1.0, 0.9 * (n + 1) / n);
   return {std::min(1.0, percentile(measured_over_forecast, 1 - level)),
@@ -64,8 +64,15 @@ class RowFit {
     out.tuning = fitted(all);
     out.records = static_cast<int>(cases.size()), out.networks = static_cast<int>(networks.size());
     out.error = mean(errors(all, out.tuning));
-    if (networks.size() < 2) return out;
     std::vector<double> ratios, held_out;
+    if (networks.size() < 2) {
+      for (const InferenceCase& made : at(out.tuning.products).cases)
+        ratios.push_back(made.measured_seconds / time_of(made, engine_, out.tuning).value());
+      if (networks.empty()) return out;
+      out.tuning.network = *networks.begin(), out.tuning.of_network = as_one_more(ratios);
+      return out;
+    }
+    out.tuning.network.clear(), out.tuning.of_network = {};
     for (const std::string& network : networks) {
       std::vector<std::size_t> rest, out_of_it;
       for (const std::size_t i : all) (cases[i].model == network ? out_of_it : rest).push_back(i);
@@ -79,7 +86,7 @@ class RowFit {
     }
     out.held_out = mean(held_out);
     out.held_out_median = percentile(held_out, 0.5);
-    out.tuning.spread = left_out_spread(ratios);
+    out.tuning.spread = as_one_more(ratios);
     return out;
   }
 
@@ -208,11 +215,12 @@ std::string tunings_text(const std::vector<TuningFit>& fits) {
       figures.push_back(
           fmt::format("{} {}", name, figure.seconds ? format_seconds(Seconds(value)) : fmt::format("{:.3g}", value)));
     }
+    const Spread spread = fit.tuning.spread_of(fit.tuning.network);
     const auto share = [&](double error) { return fit.networks < 2 ? "-" : fmt::format("{:.1f} %", 100 * error); };
     table.add({fit.engine, fit.tuning.architecture, fit.tuning.products_in, fmt::format("{}", fit.records),
         fmt::format("{}", fit.networks), fmt::format("{:.1f} %", 100 * fit.error), share(fit.held_out),
-        share(fit.held_out_median), fmt::format("{:.2f}", fit.tuning.spread.p10),
-        fmt::format("{:.2f}", fit.tuning.spread.p90), fmt::format("{}", fmt::join(figures, ", "))});
+        share(fit.held_out_median), fmt::format("{:.2f}", spread.p10), fmt::format("{:.2f}", spread.p90),
+        fmt::format("{}", fmt::join(figures, ", "))});
   }
   return table.text("");
 }
@@ -224,6 +232,9 @@ std::string tunings_json(const std::vector<TuningFit>& fits) {
         {"products_in", fit.tuning.products_in}, {"records", fit.records}, {"networks", fit.networks},
         {"error", fit.error}, {"held_out", fit.held_out}, {"held_out_median", fit.held_out_median},
         {"p10", fit.tuning.spread.p10}, {"p90", fit.tuning.spread.p90}};
+    if (!fit.tuning.network.empty())
+      row["network"] = fit.tuning.network, row["network_p10"] = fit.tuning.of_network.p10,
+      row["network_p90"] = fit.tuning.of_network.p90;
     for (const std::string& name : fit.tuning.fitted) row["fitted"][name] = find_figure(name)->get(fit.tuning);
     rows.push_back(std::move(row));
   }

@@ -211,6 +211,7 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
     run::Chosen<Machine> machine, const Engine& engine, const Profile* profile) {
   Serving serving;
   serving.engine = engine;
+  for (Engine::Tuning& tuning : serving.engine.tunings) tuning.spread = tuning.spread_of(network.row.id);
   if (!wishes.exchange.empty()) {
     if (wishes.exchange != "gather" && wishes.exchange != "rows")
       return fail("--exchange", fmt::format("unknown exchange '{:.40}'", wishes.exchange), "gather or rows");

@@ -52,10 +52,13 @@ Expected<LaunchFigures> figures_of(const Arguments& arguments, const AskedEngine
   return out;
 }
 
+/// How many guesses are right no launch tells: flags do.
+LaunchUse use_of(const Arguments& typed) { return {.guesses = typed.has("--accepted"), .lenient = true}; }
+
 /// Figures of a launch; nothing where its load is not told.
 Expected<std::optional<LaunchFigures>> figures_of(const Arguments& typed, EngineLaunch launch) {
   const std::string network = typed.words.empty() ? "" : typed.words[0];
-  TRY(const auto asked, asked_engine(launch, told_flags(typed), network, {.lenient = true}));
+  TRY(const auto asked, asked_engine(launch, told_flags(typed), network, use_of(typed)));
   const Arguments arguments = arguments_of(typed, asked);
   if (!tells_load(arguments)) return std::nullopt;
   TRY(const auto figures, figures_of(arguments, asked, typed.has("--exchange")));
@@ -89,7 +92,12 @@ void explain_each(const Arguments& typed, const EngineLaunch& launch, ArgumentOf
     if (priced && !is_needed(said, given) && !joins_pools(said, given)) {
       EngineLaunch other = launch;
       leave_out(part(other), given);
-      auto without = figures_of(typed, std::move(other));
+      auto without = figures_of(typed, other);
+      if (!without && typed.has("--accepted")) {  // nothing is guessed without it
+        Arguments plain = typed;
+        plain.flags.erase("--accepted");
+        without = figures_of(plain, std::move(other));
+      }
       if (!without) one.why_not = to_text(without.error());
       else one.without = *without;
     }
@@ -144,7 +152,7 @@ Expected<ExplainedEngineLaunch> explain_engine_launch(const Arguments& arguments
   out.place = launch.server.where;
   if (const auto known = understood(launch, false); !known) out.refused = known.error().what;
   const std::string network = arguments.words.empty() ? "" : arguments.words[0];
-  auto asked = asked_engine(launch, told_flags(arguments), network, {.lenient = true});
+  auto asked = asked_engine(launch, told_flags(arguments), network, use_of(arguments));
   if (!asked) {
     out.refused += (out.refused.empty() ? "" : "; ") + to_text(asked.error());
   } else {

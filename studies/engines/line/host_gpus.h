@@ -15,6 +15,7 @@ struct HostGpus {
   std::string vendor;      ///< "AMD's GPUs"; "": not told
   std::int64_t count = 0;  ///< of a machine; 0: not told
   std::int64_t nodes = 0;  ///< machines that the job has; 0: not told
+  std::int64_t node = 0;   ///< GPUs of each of several machines, where `count` is of all of them; 0: not told
   bool several = false;    ///< ranks of one engine may stand on several such machines
 };
 

@@ -54,6 +54,8 @@ constexpr std::array<WorkerGpus, 3> srt_gpus = {
         {"resources.gpus_per_decode", "resources.decode_nodes", "resources.decode_workers"}}};
 constexpr std::string_view prefill_workers = "resources.prefill_workers", decode_workers = "resources.decode_workers",
                            agg_workers = "resources.agg_workers", gpu_type = "resources.gpu_type";
+/// GPUs of each node, in a recipe of srt-slurm and in the configuration of TensorRT-LLM's Slurm benchmark.
+constexpr std::string_view node_gpus_keys[] = {"resources.gpus_per_node", "hardware.gpus_per_node"};
 constexpr std::string_view srt_precision = "model.precision";
 /// srt-slurm starts Dynamo's workers (src/srtctl/backends/vllm.py and sglang.py), which take the engine's options too.
 constexpr PoolsForm forms[] = {
@@ -153,6 +155,9 @@ class PoolsReader {
       line.host.kind = kind->value, line.host.count = gpus_of(srt_gpus[static_cast<std::size_t>(role)]);
       line.holds_all = line.host.count > 0;
     }
+    for (const std::string_view key : node_gpus_keys)
+      if (const GivenArgument* of_node = find(all_, key))
+        line.host.node = std::max<std::int64_t>(0, parsed_number<std::int64_t>(of_node->value).value_or(0));
     count(whole ? form_.whole_copies : reads ? form_.prompt_copies : form_.token_copies, line);
     check_urls(section, line);
     return line;

@@ -35,7 +35,11 @@ std::string serve_line(const Asked& asked, const Configuration& c, double load) 
   // More than serve takes are fewer of each.
   const double usual = asked.closed ? load * requests_of_user : static_cast<double>(c.replicas * requests_of_replica);
   if (usual > static_cast<double>(most_requests)) count("--requests", most_requests, 0);
-  return line + fmt::format(" {} {}", asked.closed ? "--concurrency" : "--rate", load);
+  line += fmt::format(" {} {}", asked.closed ? "--concurrency" : "--rate", load);
+  // Rows are of the steady part: all users start at once, and what that does is not counted.
+  if (asked.closed && load >= 1 && load < static_cast<double>(most_requests))
+    count("--warm-up", static_cast<std::int64_t>(load), 0);
+  return line;
 }
 
 }  // namespace stepcast::serve::sweeping
