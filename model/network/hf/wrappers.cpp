@@ -167,8 +167,8 @@ const std::vector<HfWrapper>& wrappers() {
               "FastVlmForConditionalGeneration", "InternS2PreviewForConditionalGeneration",
               "Cosmos3EdgeForConditionalGeneration", "GlmgaForConditionalGeneration"},
           "", "text_config", true},
-      {"beside-language",
-          {"DeepseekVLV2ForCausalLM", "DeepseekOCRForCausalLM", "DeepseekOCR2ForCausalLM", "MultiModalityCausalLM"}, "",
+      {"deepseek-ocr", {"DeepseekOCRForCausalLM"}, "", "language_config", true},
+      {"beside-language", {"DeepseekVLV2ForCausalLM", "DeepseekOCR2ForCausalLM", "MultiModalityCausalLM"}, "",
           "language_config", true},
       {"beside-llm",
           {"Ovis", "Ovis2_5", "SkyworkR1VChatModel", "H2OVLChatModel", "NVLM_D", "Eagle2_5_VLForConditionalGeneration",
@@ -185,7 +185,8 @@ const std::vector<HfWrapper>& wrappers() {
       {"own-text", {"MiMoV2ForCausalLM"}, "", "", true, "mimo-v2-flash"},
       {"own-text", {"Phi3VForCausalLM"}, "", "", true, "phi3"},
       {"own-text", {"GLM4VForCausalLM"}, "", "", true, "chatglm"},
-      {"own-text", {"MiniCPMV", "MiniCPMO"}, "", "", true, "minicpm-v"},
+      {"minicpm-v-images", {"MiniCPMV"}, "", "", true, "minicpm-v"},
+      {"own-text", {"MiniCPMO"}, "", "", true, "minicpm-v"},
   };
   return rows;
 }
