@@ -103,8 +103,8 @@ TEST(FitScan, WhatTheLawMissesIsLearnedFromOtherShapes) {
   Profile alone;
   alone.scans = {bare};
   const ScanShape& shape = rows.back().shape;
-  EXPECT_EQ(scan_time(profile, shape, true).time, scan_time(alone, shape, true).time);
-  EXPECT_EQ(scan_time(profile, shape, false).time, scan_time(fit.law, shape).time);
+  EXPECT_EQ(scan_time(profile, shape, true, "vllm").time, scan_time(alone, shape, true, "vllm").time);
+  EXPECT_EQ(scan_time(profile, shape, false, "vllm").time, scan_time(fit.law, shape).time);
 }
 
 TEST(FitScan, ALawThatDoesNotHoldIsSeenByWhatWasHeldOut) {
