@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "calibrate/fit/numeric/holdout.h"
+#include "calibrate/fit/numeric/refine.h"
 #include "calibrate/fit/numeric/robust_fit.h"
 #include "model/base/percentile.h"
 #include "model/profile/scan_law.h"
@@ -53,7 +54,7 @@ ScanLaw fit_law(const ScanLaw& form, const std::vector<const TimedShape*>& shape
   for (const TimedShape* one : shapes) measured.push_back(one->seconds);
   const auto model = [&](std::span<const double> parameters, std::span<double> predicted) {
     const ScanLaw law = with(form, parameters);
-    for (std::size_t i = 0; i < shapes.size(); ++i) predicted[i] = scan_time(law, shapes[i]->shape).time.value();
+    for (std::size_t i = 0; i < shapes.size(); ++i) predicted[i] = scan_time_alone(law, shapes[i]->shape).time.value();
   };
   Fit best;
   for (const auto& start : starts) {
@@ -101,21 +102,53 @@ HeldOut held_out_of(const FoldRatios& ratios) {
   return out;
 }
 
+std::uint64_t number_of(const ScanShape& s) {
+  return hash_of({s.sequences, s.positions, s.heads, s.groups, s.value_size, s.key_size});
+}
+
+/// The law of these shapes, with a correction where that helps shapes that are held out among them.
+ScanLaw refined_law(const ScanLaw& form, const std::vector<const TimedShape*>& shapes) {
+  ScanLaw law = fit_law(form, shapes);
+  RefineProblem problem;
+  problem.width = static_cast<int>(scan_feature_names.size());
+  for (const TimedShape* one : shapes) {
+    problem.measured.push_back(one->seconds);
+    problem.shape.push_back(number_of(one->shape));
+    const ScanFeatures own = scan_features(one->shape, scan_time_alone(law, one->shape).time);
+    problem.features.insert(problem.features.end(), own.begin(), own.end());
+  }
+  problem.base = [&](std::span<const std::size_t> kept) {
+    std::vector<const TimedShape*> some;
+    for (const std::size_t i : kept) some.push_back(shapes[i]);
+    const ScanLaw of_some = some.size() == shapes.size() ? law : fit_law(form, some);
+    std::vector<double> seconds;
+    for (const TimedShape* one : shapes) seconds.push_back(scan_time_alone(of_some, one->shape).time.value());
+    return seconds;
+  };
+  law.refinement = refine(problem).refinement;
+  return law;
+}
+
+/// What is held out has no part in the law, nor in its correction, nor in whether there is one.
 void fit_shapes(const std::vector<TimedShape>& shapes, FittedScan& out) {
   std::vector<const TimedShape*> all;
   for (const TimedShape& one : shapes) all.push_back(&one);
-  FoldRatios ratios;
+  FoldRatios corrected, plain;
   for (std::size_t fold = 0; fold < scan_folds; ++fold) {
     std::vector<const TimedShape*> others;
     for (const TimedShape* one : all)
       if (one->fold != fold) others.push_back(one);
-    const ScanLaw law = fit_law(out.law, others);
-    for (const TimedShape* one : all)
-      if (one->fold == fold) ratios[fold].push_back(one->seconds / scan_time(law, one->shape).time.value());
+    const ScanLaw law = refined_law(out.law, others);
+    for (const TimedShape* one : all) {
+      if (one->fold != fold) continue;
+      corrected[fold].push_back(one->seconds / scan_time(law, one->shape).time.value());
+      plain[fold].push_back(one->seconds / scan_time_alone(law, one->shape).time.value());
+    }
   }
-  out.law = fit_law(out.law, all);
-  out.law.spread = scan_spread(joined(ratios));
-  out.held_out = held_out_of(ratios);
+  out.law = refined_law(out.law, all);
+  out.law.spread = scan_spread(joined(plain));
+  out.alone = held_out_of(plain).mape;
+  out.held_out = out.law.refinement.held_out = held_out_of(corrected);
 }
 
 using TableKey = std::tuple<std::string, std::string, std::string, std::string, std::string>;

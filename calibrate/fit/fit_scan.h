@@ -1,5 +1,6 @@
 // Fits the laws of engines' scans, each on the times of one kernel of one release on one GPU, with whole shapes held
-// out: a shape leaves all kernels of its GPU at once, for neighbours in a table are no strangers.
+// out: a shape leaves all kernels of its GPU at once, for neighbours in a table are no strangers. What the law misses
+// is learned from other shapes (numeric/refine.h) where that makes shapes held out better.
 #pragma once
 
 #include <span>
@@ -17,6 +18,7 @@ struct FittedScan {
   std::size_t rows = 0;  ///< as timed
   std::size_t shapes = 0;
   HeldOut held_out;          ///< of shapes, the median of each one's repeats
+  double alone = 0;          ///< mean error of the law without its correction, of the same shapes
   double repeats_apart = 0;  ///< median over shapes timed more than once: the longest over the shortest, less 1
   std::size_t repeated = 0;  ///< such shapes
 };

@@ -24,6 +24,7 @@ int BlockPlacer::combined(
         pass, cargo, op);
   };
   if (contributions.size() == 1) return bring_home(contributions.front());
+  const std::size_t known = available_[tensor].size();
   AtomMask partial = 0;
   for (int c : contributions)
     for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
@@ -51,8 +52,18 @@ int BlockPlacer::combined(
     list_->push_back(std::move(item));
     return made;
   };
+  // What moved so far is a part of the value, which nobody may read for the whole.
+  const auto forget_parts = [&] {
+    if (!gradient) available_[tensor].resize(known);
+  };
+  if (classes.size() == 1) {
+    const int sum = add_up(std::move(classes.front()));
+    forget_parts();
+    return bring_home(sum);
+  }
   std::vector<int> at_home;
   for (auto& cls : classes) at_home.push_back(bring_home(add_up(std::move(cls))));
+  forget_parts();
   return add_up(std::move(at_home));
 }
 
@@ -77,10 +88,11 @@ Placement BlockPlacer::contribution(int o, int input) const {
   const Operator& op = block_.operators[o];
   const Access& access = op.inputs[input];
   Placement place = placement_of(access, splits_[o], mesh_, true);
-  // A Partial operand of a product makes the others' gradients Partial there; its own is whole.
+  // A Partial operand of a product makes the others' gradients Partial there; its own is whole. Experts' rows times
+  // their gates are one, too.
+  const bool product = op.kind == OperatorKind::einsum || op.kind == OperatorKind::route;
   for (std::size_t a = 0; a < mesh_.atoms.size(); ++a)
-    if ((partial_pass_[o] >> a & 1U) && op.kind == OperatorKind::einsum && home_[access.tensor].at[a] != partial_sum)
-      place.at[a] = partial_sum;
+    if ((partial_pass_[o] >> a & 1U) && product && home_[access.tensor].at[a] != partial_sum) place.at[a] = partial_sum;
   return place;
 }
 

@@ -259,6 +259,8 @@ Expected<void> check_graph(const Network& network);
 
 /// Parameters of the whole model, by summing weight tensors over repeats (a tied tensor counts once).
 std::int64_t parameter_count(const NetworkSpec& spec);
+/// Those of them that one token meets: without the routed experts that it does not choose.
+std::int64_t active_parameter_count(const NetworkSpec& spec);
 /// Of them those of the encoder, without a table of words that it shares with the network. 0: there is none.
 std::int64_t encoder_parameter_count(const NetworkSpec& spec);
 /// Of those what takes an encoder's positions to the network's.

@@ -295,6 +295,19 @@ std::int64_t parameter_count(const NetworkSpec& n) {
   return total + encoder_parameter_count(n) + (n.head_bias ? n.vocab : 0);
 }
 
+std::int64_t active_parameter_count(const NetworkSpec& n) {
+  const Experts& e = n.experts;
+  if (e.count == 0) return parameter_count(n);
+  const Count one = routed_matrices(n, 1) - routed_matrices(n, 0) + (e.expert_bias ? mlp_biases(n, e.ffn_hidden) : 0);
+  const LayerKinds all = layer_kinds(n, n.sequence);
+  Count layers = 0;
+  for (std::size_t kind = 0; kind < all.kinds.size(); ++kind)
+    if (all.kinds[kind].feed == Feed::experts) layers += all.count(kind);
+  for (const LayerKind& kind : prediction_layers(n))
+    if (kind.feed == Feed::experts) layers += n.mtp_layers;
+  return parameter_count(n) - layers * (e.count - e.top_k) * one;
+}
+
 std::int64_t encoder_parameter_count(const NetworkSpec& n) {
   return n.encoders.empty() ? 0 : encoder_parameters(n.encoders.front());
 }

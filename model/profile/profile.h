@@ -126,6 +126,7 @@ struct ScanLaw {
   Spread spread;
   std::string software = {};
   std::string kernels = {};  ///< the engines' whose they are, as those call them: "vllm"; "" = anybody else's
+  Refinement refinement = {};
 };
 
 /// Memory-bound kernels: t = t0 + bytes/memory.

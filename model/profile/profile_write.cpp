@@ -7,6 +7,7 @@
 #include "model/profile/kernel_features.h"
 #include "model/profile/profile.h"
 #include "model/profile/profile_names.h"
+#include "model/profile/scan_law.h"
 
 namespace stepcast {
 namespace {
@@ -101,7 +102,7 @@ Json to_json(const ScanLaw& law) {
       {"state_step_s", rounded(law.state_step.value())}, {"softness", law.softness}, {"positions", law.positions},
       {"value_size", law.value_size}, {"key_size", law.key_size}};
   if (!law.kernels.empty()) row["kernels"] = law.kernels;
-  return with_provenance(std::move(row), law);
+  return with_corrections(with_provenance(std::move(row), law), law.refinement, scan_feature_names);
 }
 
 Json to_json(const AttentionTerms& terms) {

@@ -6,6 +6,7 @@
 #include "model/network/operator.h"
 #include "model/profile/kernel_features.h"
 #include "model/profile/read_laws.h"
+#include "model/profile/scan_law.h"
 
 namespace stepcast {
 namespace {
@@ -149,6 +150,7 @@ ScanLaw read_scan(JsonObject& object) {
   object.require(law.kernels.empty() || contains(kernel_software(), law.kernels), "kernels",
       fmt::format("no engine's kernels are '{:.40}'", law.kernels), name_hint(law.kernels, kernel_software()));
   read_provenance(object, law);
+  read_refinement(object, law.refinement, law.spread, scan_feature_names);
   return law;
 }
 

@@ -59,8 +59,8 @@ const ScanLaw* timed_law(const Profile& profile, const ScanFunction& function, s
   return plain;
 }
 
-ScanLaw law_for(const Profile& profile, const ScanFunction& function, std::string_view kernels) {
-  if (const ScanLaw* own = timed_law(profile, function, kernels)) return *own;
+/// What is usual on other GPUs.
+ScanLaw transferred_law(const Profile& profile, const ScanFunction& function) {
   const auto named = [&](std::string_view name) { return [name](const ScanLaw& law) { return law.function == name; }; };
   const std::vector<ScanLaw>& usual = usual_laws();
   const auto row = std::ranges::find_if(usual, named(function.name));
@@ -70,6 +70,20 @@ ScanLaw law_for(const Profile& profile, const ScanFunction& function, std::strin
   for (Seconds* time : {&law.state, &law.chunk, &law.state_step}) *time = *time * slower;
   if (row == usual.end()) law.source = Source::assumed, law.spread = unknown;
   return law;
+}
+
+/// Forward kernels alone were timed.
+KernelTime corrected_scan(const ScanLaw& law, const ScanShape& scan, KernelTime out) {
+  const Refinement& refinement = law.refinement;
+  if (refinement.correction.empty()) return out;
+  const ScanFeatures features = scan_features(scan, out.time);
+  const double outside = distance_outside(refinement.correction, features);
+  out.time = out.time * std::exp(faded(sum_at(refinement.correction, features), outside));
+  const double width = std::exp(faded(sum_at(refinement.width, features), outside)) * (1 + outside / 2);
+  out.spread = {std::pow(refinement.spread.p10, width), std::pow(refinement.spread.p90, width)};
+  out.corrected = true;
+  out.error = {refinement.held_out.mape, refinement.held_out.samples};
+  return out;
 }
 
 KernelTime time_by(const ScanLaw& law, const ScanShape& scan, bool backward) {
@@ -96,10 +110,24 @@ KernelTime time_by(const ScanLaw& law, const ScanShape& scan, bool backward) {
 
 }  // namespace
 
-KernelTime scan_time(const ScanLaw& law, const ScanShape& scan) { return time_by(law, scan, false); }
+ScanFeatures scan_features(const ScanShape& scan, Seconds alone) {
+  const auto doublings = [](double value) { return static_cast<float>(std::log2(std::max(value, 1e-30))); };
+  const double states = scan.sequences * scan.heads;
+  return {doublings(scan.sequences), doublings(scan.positions), doublings(scan.heads), doublings(scan.groups),
+      doublings(states), doublings(scan.sequences * scan.positions), doublings(states * scan.positions),
+      doublings(alone.value())};
+}
+
+KernelTime scan_time_alone(const ScanLaw& law, const ScanShape& scan) { return time_by(law, scan, false); }
+
+KernelTime scan_time(const ScanLaw& law, const ScanShape& scan) {
+  return corrected_scan(law, scan, time_by(law, scan, false));
+}
 
 KernelTime scan_time(const Profile& profile, const ScanShape& scan, bool backward, std::string_view kernels) {
-  return time_by(law_for(profile, *scan.function, kernels), scan, backward);
+  const auto timed = [&](const ScanLaw& law) { return backward ? time_by(law, scan, true) : scan_time(law, scan); };
+  const ScanLaw* own = timed_law(profile, *scan.function, kernels);
+  return own != nullptr ? timed(*own) : timed(transferred_law(profile, *scan.function));
 }
 
 }  // namespace stepcast

@@ -1,12 +1,24 @@
 // The time of a scan: by the profile's law for its function, else by what is usual on other GPUs.
 #pragma once
 
+#include <array>
 #include <string_view>
 
 #include "model/network/operator.h"
 #include "model/profile/kernel_law.h"
 
 namespace stepcast {
+
+/// What corrections of scans ask about: doublings of each, the law's own time last. A state is of one head of one
+/// sequence, a row one position of one sequence.
+inline constexpr std::array scan_feature_names{
+    "sequences", "positions", "heads", "groups", "states", "rows", "state_positions", "law"};
+using ScanFeatures = std::array<float, scan_feature_names.size()>;
+/// `alone`: the time that the law gives, without a correction.
+ScanFeatures scan_features(const ScanShape& scan, Seconds alone);
+
+/// By this law, without its correction.
+KernelTime scan_time_alone(const ScanLaw& law, const ScanShape& scan);
 
 /// By this law, forward.
 KernelTime scan_time(const ScanLaw& law, const ScanShape& scan);

@@ -161,6 +161,7 @@ std::string network_json(const ReadNetwork& read) {
   }
   if (Json other = read.other_encoder(); !other.is_null()) json["other_encoder"] = std::move(other);
   json["parameters"] = run::parameters_of(read.chosen);
+  if (const auto active = run::active_parameters_of(read.chosen)) json["active_parameters"] = *active;
   for (const NetworkPart& part : read.parts) json["parameters_by_part"][part.name] = part.parameters;
   json["notes"] = read.chosen.notes;
   if (!read.stored.how.empty() || !read.stored.cache_how.empty())
@@ -171,8 +172,14 @@ std::string network_json(const ReadNetwork& read) {
   return json.dump(2) + "\n";
 }
 
+std::string counted(std::int64_t parameters, std::optional<std::int64_t> active) {
+  const auto digits = [](std::int64_t count) { return grouped_digits(static_cast<double>(count)); };
+  return fmt::format("\n{} parameters{}", digits(parameters),
+      !active || *active == parameters ? "" : fmt::format(", of which a token meets {}", digits(*active)));
+}
+
 void add_parameters(std::string& text, const ReadNetwork& read) {
-  text += fmt::format("\n{} parameters", grouped_digits(static_cast<double>(run::parameters_of(read.chosen))));
+  text += counted(run::parameters_of(read.chosen), run::active_parameters_of(read.chosen));
   if (read.parts.size() > 1)
     for (const NetworkPart& part : read.parts)
       text += fmt::format("\n  {} {}", grouped_digits(static_cast<double>(part.parameters)), with_blanks(part.name));
@@ -223,7 +230,7 @@ Expected<void> show_command(const Arguments& arguments, Console& console) {
   console.out << as_text(file, Paint(console));
   if (kind == RowKind::network) {
     const NetworkSpec& spec = **find_row(built_in().networks, arguments.words.at(1), "network");
-    console.out << fmt::format("\n{} parameters\n", grouped_digits(static_cast<double>(parameter_count(spec))));
+    console.out << counted(parameter_count(spec), active_parameter_count(spec)) << "\n";
   }
   return {};
 }

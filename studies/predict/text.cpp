@@ -56,7 +56,11 @@ std::string verdict(const Page& page) {
 std::string parameters(const Scenario& scenario) {
   if (!scenario.network.id.empty()) return "";
   const NetworkSpec* row = same_in_catalog(scenario.network.row);
-  return fmt::format("{} parameters{}\n", grouped_digits(static_cast<double>(run::parameters_of(scenario.network))),
+  const std::int64_t all = run::parameters_of(scenario.network),
+                     active = run::active_parameters_of(scenario.network).value_or(all);
+  const auto digits = [](std::int64_t count) { return grouped_digits(static_cast<double>(count)); };
+  return fmt::format("{} parameters{}{}\n", digits(all),
+      active == all ? "" : fmt::format(", of which a token meets {}", digits(active)),
       row == nullptr ? "" : fmt::format(": the layers of {} ({})", row->name, row->id));
 }
 

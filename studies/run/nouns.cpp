@@ -191,6 +191,13 @@ std::int64_t parameters_of(const Chosen<NetworkSpec>& network) {
   return total;
 }
 
+std::optional<std::int64_t> active_parameters_of(const Chosen<NetworkSpec>& network) {
+  if (!network.missing.empty()) return std::nullopt;
+  NetworkSpec alone = network.row;
+  alone.mtp_layers = 0, alone.mtp_pattern.clear();
+  return parameters_of(network) - (parameter_count(alone) - active_parameter_count(alone));
+}
+
 const NetworkSpec* same_in_catalog(const NetworkSpec& network) {
   const std::string layers = layers_of(network);
   for (const NetworkSpec& row : built_in().networks)

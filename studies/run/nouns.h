@@ -30,6 +30,8 @@ template <typename Row> struct Chosen {
 std::vector<NetworkPart> parts_of_network(const Chosen<NetworkSpec>& network);
 /// All that a network has but modules for multi-token prediction: what `show` and forecasts print as its parameters.
 std::int64_t parameters_of(const Chosen<NetworkSpec>& network);
+/// Those of them that a token meets; nullopt: layers are missing, so that it is not known.
+std::optional<std::int64_t> active_parameters_of(const Chosen<NetworkSpec>& network);
 
 /// Whether a name on the command line means a file: it ends in ".json" or has the look of a path.
 bool names_a_file(const std::string& name);

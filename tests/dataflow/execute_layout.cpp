@@ -8,6 +8,7 @@ ShardLayout::ShardLayout(const Network& network, const PlacedNetwork& placed)
     : net_(network), placed_(placed), tables_(network.tensors.size()) {
   join_dims();
   collect_atoms();
+  join_rows();
   for (std::size_t t = 0; t < net_.tensors.size(); ++t) fill_table(static_cast<int>(t));
 }
 
@@ -42,6 +43,22 @@ void ShardLayout::collect_atoms() {
         if (copy.place.at[a] >= 0)
           split_by_[root(net_.tensors[copy.tensor].dims[copy.place.at[a]])] |= AtomMask{1} << a;
         if (copy.place.at[a] == flat_shard) tables_[copy.tensor].flat |= AtomMask{1} << a;
+      }
+}
+
+/// Rows in another order are cut as the tokens are, and tokens as the rows, whichever statement cuts them.
+void ShardLayout::join_rows() {
+  const auto together = [&](const Access& access) {
+    if (access.row_dim < 0) return;
+    const int rows = root(access.loops[access.row_dim]);
+    for (const int loop : access.row_loops)
+      if (net_.dims[loop].extent > 1) split_by_[rows] = split_by_[root(loop)] |= split_by_[rows];
+  };
+  for (std::size_t passes = 0; passes < net_.blocks.size() + 1; ++passes)
+    for (const Block& block : net_.blocks)
+      for (const Operator& op : block.operators) {
+        together(op.output);
+        for (const Access& input : op.inputs) together(input);
       }
 }
 

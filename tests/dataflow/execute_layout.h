@@ -34,6 +34,7 @@ class ShardLayout {
   [[nodiscard]] int root(int dim) const;
   void join_dims();
   void collect_atoms();
+  void join_rows();
   void fill_table(int tensor);
   [[nodiscard]] int piece_of(std::int64_t index, std::int64_t extent, AtomMask atoms) const;
   [[nodiscard]] int digit(int piece, AtomMask atoms, std::size_t atom) const;

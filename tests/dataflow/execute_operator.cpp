@@ -71,6 +71,11 @@ constexpr std::array functions = {
     Meaning{"compress", operators::compress, operators::compress_gradient},
     Meaning{"join", operators::join, operators::join_gradient},
     Meaning{"part", operators::part, operators::part_gradient},
+    Meaning{"mean", operators::mean, operators::mean_gradient},
+    Meaning{"fill", operators::fill, operators::fill_gradient},
+    Meaning{"top_k", operators::choose, operators::choose_gradient},
+    Meaning{"dispatch", operators::dispatch, operators::dispatch_gradient},
+    Meaning{"combine", operators::combine, operators::combine_gradient},
     Meaning{"parts", operators::join, operators::join_gradient},
 };
 

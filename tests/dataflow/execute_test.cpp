@@ -7,48 +7,10 @@
 #include "tests/dataflow/execute.h"
 #include "tests/dataflow/ledger.h"
 #include "tests/dataflow/networks.h"
-#include "tests/trials.h"
+#include "tests/dataflow/true_gradients.h"
 
 namespace stepcast::dataflow {
 namespace {
-
-/// Sum of the loss, or of the last output weighted with its given gradient.
-double scalar_of(const Network& net, const PlacedNetwork& placed, const GivenValues& given) {
-  const Executed run = execute(net, placed, given);
-  EXPECT_EQ(run.error, "");
-  const int output = net.blocks.back().output;
-  const bool loss = net.tensors[output].name == "loss";
-  double sum = 0;
-  for (std::size_t i = 0; i < run.outputs.back().size(); ++i)
-    sum += run.outputs.back()[i] * (loss ? 1 : given.gradient[output][i]);
-  return sum;
-}
-
-/// Every gradient of every weight, three elements each, by a central difference.
-void expect_true_gradients(const Network& net) {
-  const PlacedNetwork placed = placed_of(net, "mesh one:1");
-  GivenValues given = some_values(net, 3);
-  const Executed run = execute(net, placed, given);
-  ASSERT_EQ(run.error, "");
-  const auto check = [&](int tensor, const std::vector<double>& gradient) {
-    for (std::size_t e : {std::size_t{0}, gradient.size() / 3, gradient.size() - 1}) {
-      if (sanitized && e != gradient.size() / 3) continue;
-      constexpr double step = 1e-5;
-      double& value = given.value[tensor][e];
-      const double kept = value;
-      value = kept + step;
-      const double above = scalar_of(net, placed, given);
-      value = kept - step;
-      const double below = scalar_of(net, placed, given);
-      value = kept;
-      EXPECT_NEAR(gradient[e], (above - below) / (2 * step), 1e-6 * (1 + std::abs(gradient[e])))
-          << net.tensors[tensor].name << " " << e;
-    }
-  };
-  for (std::size_t t = 0; t < net.tensors.size(); ++t)
-    if (net.tensors[t].role == TensorRole::weight) check(static_cast<int>(t), run.gradients[t]);
-  if (net.blocks.front().input >= 0) check(net.blocks.front().input, run.input_gradient);
-}
 
 TEST(Execute, GradientsOfTheFusedTransformerAreTrue) {
   expect_true_gradients(build_network(tiny_transformer(), {2, 3, 2, 2}, AttentionForm::fused));

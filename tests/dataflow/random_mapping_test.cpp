@@ -1,13 +1,10 @@
 // Random mappings of small networks, executed rank by rank with real numbers, forward, backward and update, give what
 // one rank gives; illegal ones are refused, at least 600 run. Deterministic: the seed is the number of the mapping.
-#include <array>
-#include <random>
-
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/dataflow/execute.h"
 #include "tests/dataflow/ledger.h"
+#include "tests/dataflow/random_mapping.h"
 #include "tests/trials.h"
 
 namespace stepcast::dataflow {
@@ -169,10 +166,6 @@ Network two_layer_products() {
   return net.finish(x, out);
 }
 
-/// What a random mapping may name.
-struct Words {
-  std::vector<std::string> loops, tags, activations, dims;
-};
 const Words transformer_words{{"b", "s", "h", "g", "g*r", "r", "f", "v", "b*s", "none"},
     {"norm", "attn", "attn.qkv", "attn.core", "attn.out", "residual", "mlp", "head", "loss", "embed"},
     {"norm1.y", "Q", "K", "V", "O", "Y1", "residual1.x", "norm2.y", "A", "Y2", "residual2.x", "norm3.y", "norm1.q",
@@ -226,95 +219,8 @@ const Words compressed_words{
     rowless_loops, plain_tags, {"norm1.y", "K", "O", "O.low", "Y1", "norm2.y", "A", "Y2"}, rowless_dims};
 const Words masked_words_of{rowless_loops, plain_tags,
     {"norm1.y", "O", "Y1", "residual1.x", "norm2.y", "A", "Y2", "residual2.x", "masked.A"}, rowless_dims};
-const Words product_words{
-    {"b", "h", "f", "o", "b*h", "none"}, {"mlp", "attn", "residual"}, {"A", "Y", "Z", "S", "T"}, {"b", "h", "f", "o"}};
-
-class MappingWriter {
- public:
-  MappingWriter(unsigned seed, const Network& network, const Words& words)
-      : random_(seed), network_(network), words_(words), partial_one_in_(&words == &product_words ? 3 : 20) {
-    constexpr std::array kMeshes{"mesh x:2 y:2\n", "mesh x:4\n", "mesh x:2 y:2 z:2\n", "mesh x:2 y:2\nmesh w:4\n"};
-    const std::size_t mesh = below(kMeshes.size());
-    text_ = kMeshes[mesh];
-    constexpr std::array<const char*, 4> kAxes{"xy", "x", "xyz", "xyw"};
-    axes_ = kAxes[mesh];
-  }
-
-  std::string write() {
-    times(1, 5, [&] { line(scope() + fmt::format("par {} on {}", of(words_.loops), axis())); });
-    times(0, 3, [&] {
-      const std::string& tensor = of(words_.activations);
-      line(fmt::format("home {}: {} on {}", tensor,
-          chance(partial_one_in_) ? "partial"
-          : chance(4)             ? "full"
-                                  : dim_of(tensor),
-          axis()));
-    });
-    if (chance(2)) line(scope() + fmt::format("home weights: {} on {}", chance(2) ? "*" : of(words_.dims), axis()));
-    if (chance(3)) line(fmt::format("home grads: {} on {}", chance(3) ? "*" : chance(2) ? "partial" : "full", axis()));
-    if (chance(2))
-      line(fmt::format("home optimizer: {} on {}", chance(2) ? "*" : chance(3) ? "full" : of(words_.dims), axis()));
-    times(0, 2, [&] { line(fmt::format("recompute {}{}", of(words_.tags), chance(3) ? " whole" : "")); });
-    times(0, 1, [&] { line(fmt::format("save {} at {}", of(words_.activations), chance(2) ? "use" : "home")); });
-    times(
-        0, 2, [&] { line(fmt::format("move {} {}", of(words_.activations), chance(2) ? "rotate" : "gather staged")); });
-    if (chance(3)) line(fmt::format("move weights gather life {}", chance(2) ? "microbatch" : "step"));
-    if (chance(4)) line("move grads reduce staged");
-    return text_;
-  }
-
- private:
-  std::size_t below(std::size_t n) { return random_() % n; }
-  bool chance(std::size_t n) { return below(n) == 0; }
-  const std::string& of(const std::vector<std::string>& list) { return list[below(list.size())]; }
-  std::string dim_of(const std::string& tensor) {
-    const auto& dims = network_.tensors[network_.find_tensor(tensor)].dims;
-    return network_.dims[dims[below(dims.size())]].name;
-  }
-  void line(const std::string& statement) { text_ += statement + "\n"; }
-  std::string axis() {
-    std::string axis(1, axes_[below(axes_.size())]);
-    const char second = axes_[below(axes_.size())];
-    if (chance(4) && second != axis[0] && second != 'w' && axis[0] != 'w') axis += fmt::format("*{}", second);
-    return axis;
-  }
-  std::string scope() { return chance(3) ? "at " + of(words_.tags) + ": " : ""; }
-  template <typename Write> void times(std::size_t least, std::size_t most, const Write& write) {
-    for (std::size_t i = least + below(most - least + 1); i > 0; --i) write();
-  }
-
-  std::mt19937 random_;
-  const Network& network_;
-  const Words& words_;
-  std::size_t partial_one_in_;  ///< a nonlinear operator refuses Partial operands: rare where there are many
-  std::string text_, axes_;
-};
-
-struct Tally {
-  int ran = 0, refused = 0, counted_moves = 0;
-};
-
-/// Places and executes `tries` random mappings; each that is legal must give the one-rank result.
-Tally run_random(const Network& network, const Words& words, unsigned first_seed, int tries) {
-  Tally tally;
-  const GivenValues given = some_values(network, 1);
-  const Executed reference = execute(network, placed_of(network, "mesh one:1"), given);
-  EXPECT_EQ(reference.error, "");
-  for (int i = 0; i < trials(tries); ++i) {
-    const std::string text = MappingWriter(first_seed + static_cast<unsigned>(i), network, words).write();
-    const Expected<PlacedNetwork> placed = place_text(network, text);
-    if (!placed) {
-      ++tally.refused;
-      continue;
-    }
-    ++tally.ran;
-    const Executed executed = execute(network, *placed, given);
-    tally.counted_moves += executed.counted_moves;
-    const std::string wrong = difference(network, reference, executed);
-    EXPECT_EQ(wrong, "") << "seed " << first_seed + static_cast<unsigned>(i) << "\n" << text;
-  }
-  return tally;
-}
+const Words product_words{{"b", "h", "f", "o", "b*h", "none"}, {"mlp", "attn", "residual"}, {"A", "Y", "Z", "S", "T"},
+    {"b", "h", "f", "o"}, 3};
 
 TEST(RandomMapping, FusedTransformer) {
   const Tally tally = run_random(fused_transformer(), transformer_words, 1000, 400);

@@ -322,6 +322,28 @@ TEST(HfNetwork, PrintsItsParametersAndTheRowThatItIs) {
   EXPECT_EQ(json.at("network_read").at("parameters"), 8030261248);
   EXPECT_EQ(json.at("network_read").at("same_as"), "llama3-8b");
   EXPECT_THAT(run_line("predict llama3-8b --gpus 8").out, testing::Not(HasSubstr(" parameters")));
+  EXPECT_EQ(json.at("run").at("parameters"), 8030261248);
+  EXPECT_EQ(json.at("run").at("active_parameters"), 8030261248) << "it has no experts";
+}
+
+/// Qwen3 30B-A3B: 48 layers, 8 of whose 128 experts, three matrices of 2048 x 768 each, a token meets.
+TEST(HfNetwork, ActiveParametersLeaveOutExpertsThatATokenDoesNotChoose) {
+  constexpr std::int64_t all = 30'532'122'624, idle = 48LL * (128 - 8) * 3 * 2048 * 768;
+  const auto run = nlohmann::json::parse(run_line("predict qwen3-30b-a3b --gpus 8 --ep 8 --json").out).at("run");
+  EXPECT_EQ(run.at("parameters"), all);
+  EXPECT_EQ(run.at("active_parameters"), all - idle);
+  EXPECT_THAT(run_line("show network qwen3-30b-a3b").out,
+      HasSubstr("30,532,122,624 parameters, of which a token meets 3,353,032,704"));
+
+  // Biases go with their experts.
+  const auto own = run_line("show network gpt-oss-20b --json");
+  const std::string file = testing_program::own_path("hf-own-experts.json");
+  std::ofstream(file) << own.out;
+  const auto shown = nlohmann::json::parse(run_line("show network " + file + " --json").out);
+  constexpr std::int64_t expert = 3 * 2880 * 2880 + 2 * 2880 + 2880;
+  EXPECT_EQ(shown.at("parameters").get<std::int64_t>() - shown.at("active_parameters").get<std::int64_t>(),
+      24 * (32 - 4) * expert);
+  EXPECT_THAT(run_line("predict " + file + " --gpus 8").out, HasSubstr("parameters, of which a token meets"));
 }
 
 TEST(HfNetwork, FolderStandsForItsConfig) {

@@ -229,7 +229,7 @@ constexpr KnownKeys more_rows[] = {
     {"jais", "*", "factors on what passes, without weights", "embeddings_scale width_scale mup_width_scale "
      "mup_embeddings_scale mup_output_alpha mup_scale_qk_dot_by_d scale_qk_dot_by_d alibi_scaling scale_attn_weights "
      "scale_attn_by_inverse_layer_idx reorder_and_upcast_attn"},
-    {"own-text keye keye-1.5", "*", "of its images' part, and how images are cut", "freeze_mm_mlp_adapter freeze_mm_vision_resampler "
+    {"own-text keye keye-1.5 minicpm-v-images", "*", "of its images' part, and how images are cut", "freeze_mm_mlp_adapter freeze_mm_vision_resampler "
      "image_aspect_ratio mm_hidden_size mm_projector_type mm_resampler_type mm_use_im_patch_token mm_use_im_start_end "
      "mm_vision_select_feature mm_vision_select_layer mm_patch_merge_type mm_projector_lr mm_vision_tower_lr "
      "mm_tunable_parts mm_spatial_pool_mode mm_spatial_pool_stride tune_mm_mlp_adapter tune_mm_vision_resampler "

@@ -165,6 +165,7 @@ constexpr KnownEncoder encoders[] = {
     {"paddleocr-vl", "spatial_merge_size", paddle_images},
     {"keye", "image_size", paddle_images},
     {"keye-1.5", "image_size", keye_images},
+    {"lfm2-vl", "num_patches", lfm2_images},
     {"internvl", "hidden_size", internvl_images},
     {"internvl-chat", "hidden_size", internvl_images},
     {"paligemma", "hidden_size", siglip_behind_matrix},

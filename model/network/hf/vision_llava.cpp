@@ -132,6 +132,28 @@ void keye_images(VisionReader& r) {
       steps::matrix(neighbours * r.encoder.hidden, true, true), steps::matrix(r.text.hidden, true)}};
 }
 
+/// LFM2-VL (src/transformers/models/{lfm2_vl,siglip2}): SigLIP 2, whose table of positions is stretched to any image;
+/// two matrices over what is merged, behind a norm in its first release.
+void lfm2_images(VisionReader& r) {
+  siglip_layers(r);
+  NetworkSpec& e = r.encoder;
+  e.sequence = 0;
+  r.positions(r.number_or("num_patches", 256));
+  if (r.flag("vision_use_head", true))
+    r.unread += e.hidden + attention_weights(e.hidden) + mlp_weights(e.hidden, e.ffn_hidden) + layernorm(e.hidden);
+  std::int64_t side = 2, inner = 2560;
+  bool normed = true, biased = true;
+  r.file.optional("downsample_factor", side, vision_sizes);
+  r.file.optional("projector_hidden_size", inner, vision_sizes);
+  r.file.optional("projector_use_layernorm", normed);
+  r.file.optional("projector_bias", biased);
+  Projector made{steps::layernorm, steps::merge(r.square(side))};
+  if (normed) made.push_back(steps::layernorm);
+  made.push_back(steps::matrix(inner, biased, true));
+  made.push_back(steps::matrix(r.text.hidden, biased));
+  e.projectors = {std::move(made)};
+}
+
 void llava_images(VisionReader& r) { behind_two_matrices(r, -2); }
 
 /// A row stands at the end of each row of patches; an image is several tiles, each of which an image of --images is.

@@ -46,6 +46,52 @@ Parts kimi_k3(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {
   return {{"vision", encoder}, {"projector", merged * merged + merged * text.hidden + text.hidden}};
 }
 
+/// MiniCPM-V (modeling_navit_siglip.py and resampler.py of openbmb's files): SigLIP without a head, its last layer left
+/// out where the file says so; learned queries that attend over what it gives, and a matrix.
+Parts minicpm_v_images(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {
+  VisionReader r{file, vision, text};
+  const Count hidden = number_or(vision, "hidden_size", 1152), ffn = number_or(vision, "intermediate_size", 4304),
+              layers =
+                  number_or(vision, "num_hidden_layers", 27) - (flag(file, "drop_vision_last_layer", true) ? 1 : 0),
+              width = text.hidden;
+  const Count encoder = linear(3 * r.area("patch_size", 14), hidden) + r.patches(980, 14) * hidden +
+                        layers * encoder_layer(hidden, ffn) + layernorm(hidden);
+  const Count resampler = number_or(file, "query_num", 64) * width + (hidden == width ? 0 : hidden * width) +
+                          attention_weights(width) + 3 * layernorm(width) + width * width;
+  return {{"vision", encoder}, {"projector", resampler}};
+}
+
+/// DeepSeek-OCR (deepencoder.py of deepseek-ai's files): SAM's encoder with tables of distances of both sides and
+/// convolutions behind it, CLIP's layers over what it gives, one matrix over both; rows for ends of lines and of views.
+Parts deepseek_ocr_images(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {
+  JsonObject widths = vision.object("width"), near = widths.object("sam_vit_b"), far = widths.object("clip-l-14-224");
+  for (JsonObject* one : {&widths, &near, &far}) one->allow_unknown_keys();
+  constexpr Count patch = 16, taps = 3 * 3, neck = 256, window = 14, mlp = 4;
+  const Count width = number(near, "width"), layers = number(near, "layers"), heads = number(near, "heads"),
+              side = number_or(vision, "image_size", 1024) / patch;
+  std::vector<std::int64_t> whole, made;
+  near.read("global_attn_indexes", whole, part_sizes);
+  near.read("downsample_channels", made, part_sizes);
+  vision.require(
+      heads > 0 && made.size() == 2, "width", "no encoder of its class", "heads, and two downsample_channels");
+  if (heads < 1 || made.size() != 2) return {};
+  const auto global = static_cast<Count>(whole.size());
+  const auto distances = [&](Count positions) { return 2 * (2 * positions - 1) * (width / heads); };
+  const Count sam = linear(3 * patch * patch, width) + side * side * width +
+                    layers * encoder_layer(width, mlp * width) + global * distances(side) +
+                    (layers - global) * distances(window) + width * neck + taps * neck * neck + 2 * layernorm(neck) +
+                    taps * (neck * made[0] + made[0] * made[1]);
+  const Count hidden = number(far, "width"), pieces = number(far, "image_size") / number(far, "patch_size"),
+              pixels = 3 * number(far, "patch_size") * number(far, "patch_size");
+  const Count clip = hidden + pixels * hidden + (pieces * pieces + 1) * hidden + layernorm(hidden) +
+                     number(far, "layers") * encoder_layer(hidden, mlp * hidden);
+  JsonObject projector = file.object("projector_config");
+  projector.allow_unknown_keys();
+  constexpr Count ends = 2;
+  return {
+      {"vision", sam + clip}, {"projector", linear(number(projector, "input_dim"), text.hidden) + ends * text.hidden}};
+}
+
 Parts clip_images(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {
   VisionReader r{file, vision, text};
   return {{"vision", clip_encoder(r) + number_or(vision, "hidden_size", 768) * number_or(file, "projection_dim", 512)}};

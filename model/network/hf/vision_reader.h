@@ -159,5 +159,6 @@ void llava_next_images(VisionReader& r);
 void siglip_layers(VisionReader& r);
 void paddle_images(VisionReader& r);
 void keye_images(VisionReader& r);
+void lfm2_images(VisionReader& r);
 
 }  // namespace stepcast::detail

@@ -127,8 +127,8 @@ void check_inputs(Rules& rules) {
                                     n.mtp_layers == 0 && !looks_at_encoder(n)),
       "layer_inputs", "layers with inputs of their own stand in one stream of words, with RMS norms",
       "neither streams, parallel_block, mtp_layers nor x in a word");
-  rules.require(!(n.mlp_bias || n.sublayer_scales) || !n.parallel_block, n.mlp_bias ? "mlp_bias" : "sublayer_scales",
-      "attention and MLP side by side share what stands behind them", "linear_bias");
+  rules.require(!n.sublayer_scales || !n.parallel_block, "sublayer_scales",
+      "attention and MLP side by side share what stands behind them", "none of both");
 }
 
 void check_modulation(Rules& rules) {

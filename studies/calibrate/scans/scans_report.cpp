@@ -29,15 +29,17 @@ constexpr ScanPart scan_parts[] = {{"t0", &ScanLaw::t0}, {"first_chunk", &ScanLa
 }  // namespace
 
 std::string scans_text(const std::vector<FittedScan>& fits, const ScanTimings& timings) {
-  print::Table table({{"GPU"}, {"scan"}, {"kernel"}, {"rows", right}, {"shapes", right}, {"held out", right},
-      {"median", right}, {"p95", right}, {"in 80%", right}, {"repeats", right}});
+  print::Table table({{"GPU"}, {"scan"}, {"kernel"}, {"rows", right}, {"shapes", right}, {"law alone", right},
+      {"held out", right}, {"median", right}, {"p95", right}, {"in 80%", right}, {"repeats", right}});
   for (const FittedScan& fit : fits)
     table.add({fit.gpu, fit.law.function, fit.law.software, fmt::to_string(fit.rows), fmt::to_string(fit.shapes),
-        in_percent(fit.held_out.mape), in_percent(fit.held_out.median), in_percent(fit.held_out.p95),
-        fmt::format("{:.0f}", 100 * fit.held_out.coverage), fit.repeated > 0 ? in_percent(fit.repeats_apart) : ""});
+        in_percent(fit.alone), in_percent(fit.held_out.mape), in_percent(fit.held_out.median),
+        in_percent(fit.held_out.p95), fmt::format("{:.0f}", 100 * fit.held_out.coverage),
+        fit.repeated > 0 ? in_percent(fit.repeats_apart) : ""});
   std::string text = table.text("") + "\n";
   text += print::paragraph("Errors are in %, of shapes that no table of the GPU gave to the fit; a shape's repeats "
-                           "count as their median. \"repeats\" is how far apart the repeats of one shape lie: no law "
+                           "count as their median. Held out is the law with what it misses as "
+                           "other shapes tell it. \"repeats\" is how far apart the repeats of one shape lie: no law "
                            "of the shape can say which of them it is.",
       "", "", scan_page_columns);
   if (timings.convolutions + timings.other_phases > 0)
@@ -62,8 +64,8 @@ std::string scans_json(const std::vector<FittedScan>& fits, const ScanTimings& t
     json.open();
     json.fields("gpu", fit.gpu, "function", fit.law.function, "engine", fit.law.kernels, "release", fit.release,
         "kernel", fit.kernel, "rows", fit.rows, "shapes", fit.shapes);
-    json.fields("held_out_mape", fit.held_out.mape, "held_out_median", fit.held_out.median, "held_out_p95",
-        fit.held_out.p95, "coverage", fit.held_out.coverage, "repeated", fit.repeated, "repeats_apart",
+    json.fields("law_alone_mape", fit.alone, "held_out_mape", fit.held_out.mape, "held_out_median", fit.held_out.median,
+        "held_out_p95", fit.held_out.p95, "coverage", fit.held_out.coverage, "repeated", fit.repeated, "repeats_apart",
         fit.repeats_apart);
     for (const ScanPart& part : scan_parts) json.base_field(fmt::format("{}_s", part.id), fit.law.*part.time);
     json.fields("softness", fit.law.softness, "p10", fit.law.spread.p10, "p90", fit.law.spread.p90);

@@ -1,6 +1,8 @@
 // Laws of scans are recovered from times that they made, and what is held out is whole shapes.
 #include "calibrate/fit/fit_scan.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "model/profile/scan_law.h"
@@ -68,6 +70,41 @@ TEST(FitScan, KernelsAndReleasesHaveLawsOfTheirOwnAndShortTablesNone) {
   EXPECT_EQ(fits[0].release, "1.0");
   EXPECT_EQ(fits[1].release, "2.0");
   EXPECT_NEAR(fits[1].law.t0 / fits[0].law.t0, 0.5, 0.1);
+}
+
+/// Kernels of many heads take another way for some lengths, which no law of seven numbers knows.
+TEST(FitScan, WhatTheLawMissesIsLearnedFromOtherShapes) {
+  std::vector<ScanTiming> rows;
+  for (const double heads : {8, 16, 32, 64})
+    for (ScanTiming row : table("1.0", 1)) {
+      row.shape.heads = heads, row.shape.groups = heads / 2;
+      const bool slow = heads >= 32 && row.shape.positions >= 256 && row.shape.positions <= 2048;
+      row.time = scan_time(made_law(), row.shape).time * (slow ? 1.6 : 1.0);
+      rows.push_back(row);
+    }
+  const auto fits = fit_scans(rows);
+  ASSERT_EQ(fits.size(), 1U);
+  const FittedScan& fit = fits.front();
+  EXPECT_EQ(fit.held_out.samples, 308);  // 4 x 77
+  EXPECT_LT(fit.held_out.mape, fit.alone / 2);
+  ASSERT_FALSE(fit.law.refinement.correction.empty());
+  EXPECT_EQ(fit.law.refinement.held_out.mape, fit.held_out.mape);
+  double missed = 0, missed_alone = 0;
+  for (const ScanTiming& row : rows) {
+    missed += std::abs(scan_time(fit.law, row.shape).time / row.time - 1);
+    missed_alone += std::abs(scan_time_alone(fit.law, row.shape).time / row.time - 1);
+  }
+  EXPECT_LT(missed, missed_alone / 2);
+  // Nobody timed backward kernels: they follow from the law alone.
+  Profile profile;
+  profile.scans = {fit.law};
+  ScanLaw bare = fit.law;
+  bare.refinement = {};
+  Profile alone;
+  alone.scans = {bare};
+  const ScanShape& shape = rows.back().shape;
+  EXPECT_EQ(scan_time(profile, shape, true, "vllm").time, scan_time(alone, shape, true, "vllm").time);
+  EXPECT_EQ(scan_time(profile, shape, false, "vllm").time, scan_time(fit.law, shape).time);
 }
 
 TEST(FitScan, ALawThatDoesNotHoldIsSeenByWhatWasHeldOut) {

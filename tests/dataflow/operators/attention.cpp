@@ -194,26 +194,35 @@ void attention_gradient(OperatorRun& run, int i, Part& grad) {
 }
 
 /// The best of each row by the sum of products over heads and their size, of blocks by their best key; -1: a row sees
-/// fewer.
+/// fewer. Where a row has no place for what is picked, the sum over all that it sees.
 void pick_keys(OperatorRun& run, Part& out) {
+  const std::vector<int>& made = run.op.output.loops;
   const int t = run.op.key_loop, query = run.walk.index_of(run.op.query_loop), d = run.last_loop(0),
-            picks = run.op.output.loops.back(), ratio = run.extent(run.op.query_loop) / run.extent(t),
-            heads = run.inputs() > 2 ? run.last_loop(2) : -1;  // that have a weight each
-  const int together = taken_together(run, run.extent(picks));
+            ratio = run.extent(run.op.query_loop) / run.extent(t),
+            weighed = run.inputs() > 2 ? run.last_loop(2) : -1;  // heads that have a weight each
+  int heads = weighed;                                           // whose scores are summed
+  for (const int loop : run.op.inputs[0].loops)
+    if (loop != d && loop != t && !contains(made, loop)) heads = loop;
+  const int picks = contains(run.op.inputs[0].loops, made.back()) ? -1 : made.back(),
+            together = picks < 0 ? 1 : taken_together(run, run.extent(picks));
   const auto score = [&](const Offsets& at, int key) {
     double score = 0;
     for (int h = 0; h < (heads < 0 ? 1 : run.extent(heads)); ++h)
       for (int e = 0; e < run.extent(d); ++e)
         score += run.at_offset(0, at[1] + (heads < 0 ? 0 : h * run.walk.stride(heads, 1)) + e) *
                  run.at_offset(1, at[2] + key * run.walk.stride(t, 2) + e) *
-                 (heads < 0 ? 1 : run.at_offset(2, at[3] + h * run.walk.stride(heads, 3)));
+                 (weighed < 0 ? 1 : run.at_offset(2, at[3] + h * run.walk.stride(heads, 3)));
     return score;
   };
   run.walk.each([&](int loop) { return loop != t && loop != d && loop != picks && loop != heads; },
       [&](const Offsets& at) {
         std::vector<std::pair<double, int>> best;  // minus the score, and the block
         for (int j = 0; j < run.extent(t) && (j + 1) * ratio <= at[query] + 1; ++j)
-          best.emplace_back(-score(at, j), j / together);
+          best.emplace_back(-score(at, j), together > 1 ? j * ratio / together : j);
+        if (picks < 0) {
+          for (const auto& [minus_score, block] : best) out.value[at[0]] -= minus_score;
+          return;
+        }
         std::sort(best.begin(), best.end());
         std::vector<int> taken;
         for (const auto& [minus_score, block] : best)

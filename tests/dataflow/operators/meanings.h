@@ -30,4 +30,16 @@ void part_gradient(OperatorRun& run, int i, Part& grad);
 void join(OperatorRun& run, Part& out);
 void join_gradient(OperatorRun& run, int i, Part& grad);
 
+void mean(OperatorRun& run, Part& out);
+void mean_gradient(OperatorRun& run, int i, Part& grad);
+void fill(OperatorRun& run, Part& out);
+void fill_gradient(OperatorRun& run, int i, Part& grad);
+
+void choose(OperatorRun& run, Part& out);  ///< "top_k"
+void choose_gradient(OperatorRun& run, int i, Part& grad);
+void dispatch(OperatorRun& run, Part& out);
+void dispatch_gradient(OperatorRun& run, int i, Part& grad);
+void combine(OperatorRun& run, Part& out);
+void combine_gradient(OperatorRun& run, int i, Part& grad);
+
 }  // namespace stepcast::dataflow::operators

@@ -51,6 +51,10 @@ const std::array table = {
         [](X x, int i) { return i == 0   ? 1 + x[1]
                                 : i == 1 ? x[0]
                                          : 1; }},
+    // smooth, as finite differences want them, and each another function of its input
+    Pointwise{"squared_relu", [](X x) { return x[0] * x[0] * logistic(x[0]); },
+        [](X x, int) { return 2 * x[0] * logistic(x[0]) + x[0] * x[0] * logistic(x[0]) * (1 - logistic(x[0])); }},
+    Pointwise{"relu", [](X x) { return std::log1p(std::exp(x[0])); }, [](X x, int) { return logistic(x[0]); }},
     Pointwise{"softcap", [](X x) { return 3 * std::tanh(x[0] / 3); }, nullptr},  // its gradient reads the output
     Pointwise{"cutoff", [](X x) { return std::log1p(std::exp(x[0] - 0.1 * x[1])); },
         [](X x, int i) { return (i == 0 ? 1 : -0.1) * logistic(x[0] - 0.1 * x[1]); }},

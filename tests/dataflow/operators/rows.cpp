@@ -89,6 +89,21 @@ template <typename Visit> void each_of_kind(OperatorRun& run, int several, int o
   return run.net.dims[own].name == "s.own" ? 0 : run.extent(run.op.inputs[0].loops[1]) - run.extent(own);
 }
 
+/// Rows side by side become one: as many as it stands for, and where they are more, of those before, too.
+template <typename Visit>
+void each_neighbour(OperatorRun& run, const MadeRows& rows, int together, const Visit& visit) {
+  const int width = run.extent(run.last_loop(0)), apart = run.extent(rows.from()) / rows.count();
+  run.walk.each([&](int loop) { return loop == run.op.output.loops.front(); },
+      [&](const Offsets& at) {
+        for (int made = 0; made < rows.count(); ++made)
+          for (int i = 0; rows.has(made) && i < together; ++i)
+            if (const int row = (made + 1) * apart - together + i; row >= 0)
+              for (int e = 0; e < width; ++e)
+                visit(at[0] + made * run.walk.stride(rows.to(), 0) + i * width + e, 0,
+                    at[1] + row * run.walk.stride(rows.from(), 1) + e);
+      });
+}
+
 /// visit(place of the output, input, its place): rows picked from the one input, or inputs side by side along the dim
 /// that they lack, or along the last.
 template <typename Visit> void each_joined(OperatorRun& run, const Visit& visit) {
@@ -99,6 +114,8 @@ template <typename Visit> void each_joined(OperatorRun& run, const Visit& visit)
   }
   if (picks_rows(run)) {
     const MadeRows rows(run);
+    const int made_of = run.last_loop(0), width = run.extent(made_of), beside = run.extent(run.op.output.loops.back());
+    if (beside > width) return each_neighbour(run, rows, beside / width, visit);
     run.walk.each([&](int loop) { return loop != rows.to() && loop != rows.from(); },
         [&](const Offsets& at) {
           for (int made = 0; made < rows.count(); ++made)
@@ -191,6 +208,78 @@ void join(OperatorRun& run, Part& out) {
 void join_gradient(OperatorRun& run, int i, Part& grad) {
   each_joined(run, [&](int to, int input, int from) {
     if (input == i) grad.value[from] += run.up_at(to);
+  });
+}
+
+namespace {
+
+/// visit(place of the mean, of one of its neighbours, their number).
+template <typename Visit> void each_of_mean(OperatorRun& run, const MadeRows& rows, const Visit& visit) {
+  const int apart = run.extent(rows.from()) / rows.count();
+  run.walk.each([&](int loop) { return loop != rows.to() && loop != rows.from(); },
+      [&](const Offsets& at) {
+        for (int made = 0; made < rows.count(); ++made)
+          for (int i = 0; rows.has(made) && i < apart; ++i)
+            visit(at[0] + made * run.walk.stride(rows.to(), 0),
+                at[1] + (made * apart + i) * run.walk.stride(rows.from(), 1), apart);
+      });
+}
+
+/// Rows of input 1 stand at positions of the output, spread over all of them, in place of those of input 0.
+class FilledRows {
+ public:
+  explicit FilledRows(OperatorRun& run) : run_(run), s_(run.op.output.loops[1]), rows_(run.op.inputs[1].loops[1]) {}
+
+  /// visit(place of the output, the input whose row it is, its place there).
+  template <typename Visit> void each(const Visit& visit) const {
+    const int s = run_.walk.index_of(s_);
+    run_.walk.each([&](int loop) { return loop != rows_; },
+        [&](const Offsets& at) {
+          const int row = row_at(at[s]);
+          if (row < 0) visit(at[0], 0, at[1]);
+          else visit(at[0], 1, at[2] + row * run_.walk.stride(rows_, 2));
+        });
+  }
+  void only_these(Part& part) const {
+    for (std::size_t e = 0; e < part.held.size(); ++e)
+      part.held[e] =
+          part.held[e] && contains(run_.walk.walked(s_),
+                              position_of(static_cast<int>(e) / run_.walk.stride(rows_, 2) % run_.extent(rows_)));
+  }
+
+ private:
+  [[nodiscard]] int position_of(int row) const { return row * run_.extent(s_) / run_.extent(rows_); }
+  /// -1: a word stands there.
+  [[nodiscard]] int row_at(int position) const {
+    const int row = (position * run_.extent(rows_) + run_.extent(s_) - 1) / run_.extent(s_);
+    return row < run_.extent(rows_) && position_of(row) == position ? row : -1;
+  }
+
+  OperatorRun& run_;
+  int s_, rows_;
+};
+
+}  // namespace
+
+void mean(OperatorRun& run, Part& out) {
+  const MadeRows rows(run);
+  rows.only_these(out);
+  each_of_mean(run, rows, [&](int to, int from, int count) { out.value[to] += run.at_offset(0, from) / count; });
+}
+
+void mean_gradient(OperatorRun& run, int /*i*/, Part& grad) {
+  each_of_mean(run, MadeRows(run), [&](int from, int to, int count) { grad.value[to] += run.up_at(from) / count; });
+}
+
+void fill(OperatorRun& run, Part& out) {
+  FilledRows(run).each([&](int to, int i, int from) { out.value[to] = run.at_offset(i, from); });
+}
+
+void fill_gradient(OperatorRun& run, int i, Part& grad) {
+  const FilledRows rows(run);
+  if (i == 1) rows.only_these(grad);
+  rows.each([&](int from, int input, int to) {
+    if (input == i) grad.value[to] += run.up_at(from);
   });
 }
 

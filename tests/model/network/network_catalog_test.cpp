@@ -38,7 +38,7 @@ std::int64_t experts_by_hand(const NetworkSpec& n) {
 std::int64_t parameters_by_hand(const NetworkSpec& n) {
   const std::int64_t norm = n.norm == Norm::layernorm ? 2 * n.hidden : n.hidden;
   const std::int64_t plain =
-      (gated(n) ? 3 : 2) * n.hidden * n.ffn_hidden + (n.linear_bias ? n.ffn_hidden + n.hidden : 0);
+      (gated(n) ? 3 : 2) * n.hidden * n.ffn_hidden + (n.linear_bias || n.mlp_bias ? n.ffn_hidden + n.hidden : 0);
   std::int64_t total = n.vocab * n.hidden * (n.tied_embeddings ? 1 : 2) + n.max_positions * n.hidden + norm;
   if (n.embedding_norm) total += norm;
   const std::int64_t norms = n.norms_per_layer * (n.norm_place == NormPlace::both ? 2 : 1);

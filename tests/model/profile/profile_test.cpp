@@ -87,6 +87,31 @@ TEST(ScanLaws, AnEngineHasItsOwnBeforeAnybodys) {
   EXPECT_NEAR(microseconds(""), 10, 1e-9);
 }
 
+/// A correction of one question: eight sequences and more take a tenth longer, fewer a tenth less.
+TEST(ScanLaws, CorrectionsGoToTheFileAndBack) {
+  Profile profile = round_profile();
+  ScanLaw law = scan_that_takes(Seconds(10e-6), "vllm");
+  Correction& correction = law.refinement.correction;
+  correction.depth = 1, correction.feature = {0}, correction.threshold = {2.5F};
+  correction.value = {-0.1F, 0.1F};
+  correction.low.assign(scan_feature_names.size(), -40), correction.high.assign(scan_feature_names.size(), 40);
+  law.refinement.spread = {0.95, 1.05};
+  profile.scans = {law};
+  const auto again = read_profile(write_profile(profile), "profile");
+  ASSERT_TRUE(again) << to_text(again.error());
+  EXPECT_EQ(write_profile(*again), write_profile(profile));
+  ScanShape shape;
+  shape.function = find_scan("gated_delta");
+  shape.sequences = 8, shape.heads = shape.groups = 1, shape.positions = shape.chunk = 64;
+  shape.value_size = shape.key_size = 128;
+  const KernelTime more = scan_time(*again, shape, false, "vllm"), alone = scan_time_alone(law, shape);
+  EXPECT_NEAR(more.time / alone.time, std::exp(0.1), 1e-4);
+  EXPECT_NEAR(more.spread.p90, 1.05, 1e-9);
+  EXPECT_TRUE(more.corrected);
+  shape.sequences = 4;
+  EXPECT_NEAR(scan_time(*again, shape, false, "vllm").time / scan_time_alone(law, shape).time, std::exp(-0.1), 1e-4);
+}
+
 TEST(ScanLaws, KernelsAreThoseOfAnEngine) {
   const std::string row = R"({"function": "kda", "t0_s": 1e-5, "first_chunk_s": 0, "state_s": 0, "chunk_s": 0,
     "step_s": 0, "state_step_s": 0, "softness": 1.4, "positions": 64, "value_size": 128, "key_size": 128,

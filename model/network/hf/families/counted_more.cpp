@@ -22,20 +22,6 @@ void count_beside(HfReader& r, Count extra, const char* missing, const char* lay
   r.lacks(missing);
 }
 
-/// GPT-J and CodeGen: attention without biases beside an MLP with them, a bias on the logits.
-void gptj(HfReader& r) {
-  gpt2_sizes(r);
-  NetworkSpec& n = r.spec;
-  n.parallel_block = n.head_bias = true;
-  n.norms_per_layer = 1;
-  r.activation("activation_function", "gelu_new", false);
-  r.dropout({"resid_pdrop", "embd_pdrop", "attn_pdrop"}, 0);
-  n.tied_embeddings = r.tied_or(false);
-  count_beside(r, n.layers * (n.ffn_hidden + n.hidden),
-      "biases of an MLP beside attention that has none (GPT-J; gpt-j-6b of the catalogue is without them)",
-      "attention beside an MLP with biases");
-}
-
 namespace {
 
 /// Names of the class that came first (olmo/config.py of allenai/OLMo): one width for gate and up together.

@@ -207,7 +207,6 @@ void llama_vision(HfReader& r);
 // counted_more.cpp
 /// Weights of the spec and `extra`; the file is counted, for it has layers of a kind that is missing here.
 void count_beside(HfReader& r, std::int64_t extra, const char* missing, const char* layers);
-void gptj(HfReader& r);
 void olmo(HfReader& r);
 void phi3_small(HfReader& r);
 void rwkv(HfReader& r);
@@ -286,6 +285,7 @@ void gpt2_sizes(HfReader& r);
 void gpt2(HfReader& r);
 void jais(HfReader& r);
 void gpt_neo(HfReader& r);
+void gptj(HfReader& r);
 void gpt_neox(HfReader& r);
 void bloom(HfReader& r);
 void nemotron(HfReader& r);

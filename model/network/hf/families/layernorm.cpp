@@ -40,6 +40,18 @@ void jais(HfReader& r) {
   r.dropout({"resid_pdrop", "embd_pdrop", "attn_pdrop"}, 0.1);
 }
 
+/// GPT-J and CodeGen: attention without biases beside an MLP with them under one norm, a bias on the logits
+/// (modeling_gptj.py).
+void gptj(HfReader& r) {
+  gpt2_sizes(r);
+  NetworkSpec& n = r.spec;
+  n.parallel_block = n.head_bias = n.mlp_bias = true;
+  n.norms_per_layer = 1;
+  n.tied_embeddings = r.tied_or(false);
+  r.activation("activation_function", "gelu_new", false);
+  r.dropout({"resid_pdrop", "embd_pdrop", "attn_pdrop"}, 0);
+}
+
 /// GPT-2's layers with biases on outputs and the MLP alone, some of them in a window (modeling_gpt_neo.py).
 void gpt_neo(HfReader& r) {
   NetworkSpec& n = r.spec;
