@@ -116,6 +116,7 @@ void LaunchReader::take_visible() {
 /// What #SBATCH lines add up to.
 void LaunchReader::add_batch(const ShellCommand& command, LaunchLine& batch) {
   LaunchReader reader(command);
+  batch.notes.insert(batch.notes.end(), command.notes.begin(), command.notes.end());
   reader.launcher_ = "srun";
   for (reader.at_ = 1; reader.at_ < command.words.size();) reader.launcher_option();
   for (const auto field : {&LaunchLine::nodes, &LaunchLine::ranks, &LaunchLine::gpus_per_node, &LaunchLine::node_gpus})

@@ -21,6 +21,7 @@ std::optional<LaunchLine> LaunchReader::read(const LaunchLine& batch) {
   if (!to_program()) return std::nullopt;
   arguments();
   out_.gpu_kind = batch.gpu_kind;
+  out_.notes.insert(out_.notes.end(), batch.notes.begin(), batch.notes.end());
   if (out_.nodes <= 0 && batch.nodes != 0) out_.nodes = batch.nodes;
   const bool sized = out_.gpus_per_node != 0 || out_.ranks != 0;
   if (!sized) out_.gpus_per_node = batch.gpus_per_node, out_.ranks = batch.ranks;

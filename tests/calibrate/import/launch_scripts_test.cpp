@@ -1,5 +1,6 @@
 // Scripts as people write them: what of bash the reader of launches understands, what it leaves open, and that damage
 // to them is answered.
+#include <algorithm>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -256,6 +257,33 @@ TEST(LaunchScripts, SizesOfJobs) {
       {"mpirun -np 16 -x NCCL_DEBUG=INFO python train.py --x 1", 16},
       {"accelerate launch --config_file a.yaml --num_processes 16 train.py --x 1", 16}};
   for (const Case& c : cases) EXPECT_EQ(only_launch(c.text).gpus(), c.gpus) << c.text;
+}
+
+/// man sbatch: it reads no #SBATCH behind the first line that is neither empty nor a comment. LSF reads all of a
+/// script.
+TEST(LaunchScripts, AJobsHeaderEndsAtItsFirstCommand) {
+  const std::string job = "#!/bin/bash\n#SBATCH --nodes=4\n\n# a comment\n#SBATCH --ntasks-per-node=8\n",
+                    late = "#SBATCH --nodes=8\n#SBATCH --ntasks-per-node=4\n", run = "srun python train.py --x 1\n";
+  EXPECT_EQ(only_launch("#!/bin/bash\n" + late + run).gpus(), 32);
+  for (const char* command : {"echo hi\n", "set -e\n", "X=3\n", "if [ -n \"$Y\" ]; then\n  cd b\nfi\n",
+           "f() {\n  cd b\n}\n", "cat <<E > a.txt\nb\nE\n", "module load cuda\n", "export A=1 # b\n"}) {
+    const LaunchLine launch = only_launch(job + command + late + run);
+    EXPECT_EQ(launch.gpus(), 32) << command;
+    EXPECT_EQ(std::ranges::count_if(launch.notes,
+                  [](const std::string& note) { return note.find("behind the first command") != note.npos; }),
+        2)
+        << command;
+  }
+  const std::string nodes = "srun torchrun --nproc_per_node 8 --nnodes $SLURM_NNODES train.py --x 1\n";
+  EXPECT_EQ(only_launch(job + "cd b\n" + late + nodes).gpus(), 32) << "nor is its variable set";
+  EXPECT_EQ(only_launch("#PBS -l select=4:ngpus=8\ncd b\n#PBS -l select=8:ngpus=8\n" + run).gpus(), 32);
+  EXPECT_EQ(
+      only_launch("#BSUB -W 2\ncd b\n#BSUB -nnodes 8\nsrun --ntasks-per-node 8 python train.py --x 1\n").gpus(), 64);
+  // A job that a script writes has a header of its own, and a shell reads none.
+  EXPECT_EQ(only_launch("X=4\nsbatch <<E\n" + job + run + "E\n").gpus(), 32);
+  EXPECT_EQ(only_launch("X=4\ncat > job.sh <<E\n" + job + run + "E\nsbatch job.sh\n").gpus(), 32);
+  EXPECT_EQ(only_launch("X=4\ncat > job.sh <<E\n" + job + run + "E\n").gpus(), 32);
+  EXPECT_EQ(only_launch("X=4\nbash <<E\n" + job + run + "E\n").gpus(), 0);
 }
 
 TEST(LaunchScripts, WhatTheLauncherAndTheProgramAreTold) {
