@@ -18,6 +18,13 @@ std::string kind_of_gpus(std::string_view value) {
   return colon == value.npos || launch_count(value.substr(0, colon)) > 0 ? "" : std::string(value.substr(0, colon));
 }
 
+/// A word of a job's header, or of what srun and mpirun start, that sets parts of different sizes apart
+/// (slurm.schedmd.com/heterogeneous_jobs.html; "packjob" before Slurm 20.02; man mpirun of Open MPI).
+constexpr std::string_view part_signs[] = {"hetjob", "packjob", ":"};
+/// The option of srun that takes several of them.
+constexpr std::string_view part_groups[] = {"het_group", "pack_group"};
+constexpr std::string_view of_parts = "a job of several parts, whose nodes are not added up";
+
 /// Of torchrun's MINIMUM:MAXIMUM, where both are the same.
 std::int64_t nodes_of_range(std::string_view text) {
   const std::size_t colon = text.find(':');
@@ -113,11 +120,59 @@ void LaunchReader::take_visible() {
   }
 }
 
+/// "srun -N 4 a.py : -N 2 b.py", "srun --het-group=0,1 a.py".
+bool LaunchReader::has_parts() const {
+  const std::string_view first = words_.empty() ? "" : launcher_kind(words_.front().text);
+  if (first != "srun" && first != "mpirun") return false;
+  return std::ranges::any_of(words_, [](const ShellWord& word) {
+    const auto names = [&](std::string_view group) {
+      return argument_name(word.text.substr(0, word.text.find('='))) == group;
+    };
+    return word.text == ":" || (is_option(word.text) && std::ranges::any_of(part_groups, names));
+  });
+}
+
+/// Leaves a launcher for one inside of it.
+void LaunchReader::take_step() {
+  if (launcher_ != "srun") return;
+  in_step_ = true, step_nodes_ = out_.nodes, step_tasks_ = out_.ranks;
+}
+
+/// What a launcher is told against the job that it runs in: Slurm refuses a step of more nodes than its job has (man
+/// srun), and what is started on more nodes than it counts, or counts more than there are, does not meet.
+void LaunchReader::hold_against_job(const LaunchLine& batch) {
+  if (out_.launcher.empty() || launcher_ == "srun") take_step();
+  const std::int64_t job = batch.nodes;
+  if (!batch.doubted.empty()) out_.doubted = batch.doubted;
+  else if (has_parts()) out_.doubted = of_parts;
+  else if (job > 0 && in_step_ && step_nodes_ > job)
+    out_.doubted = fmt::format("srun asks for {} nodes in a job of {}, and Slurm refuses that", step_nodes_, job);
+  else if (job > 0 && told_nodes_ > job)
+    out_.doubted = fmt::format("{} waits for {} nodes in a job of {}", launcher_, told_nodes_, job);
+  if (!out_.doubted.empty()) return;
+  const bool counted = step_tasks_ != 0 || batch.ranks != 0;
+  const std::int64_t starts = !in_step_ ? 0 : step_nodes_ != 0 ? step_nodes_ : counted ? 0 : job;
+  if (told_nodes_ > 0 && starts > told_nodes_ && step_tasks_ == 0)
+    out_.doubted = fmt::format("srun starts {} on {} nodes, and it is told {}", launcher_, starts, told_nodes_);
+  const std::size_t colon = nodes_range_.find(':');
+  if (colon == nodes_range_.npos || job <= 0) return;
+  const std::int64_t least = launch_count(nodes_range_.substr(0, colon)),
+                     most = launch_count(nodes_range_.substr(colon + 1));
+  if (least <= 0 || most <= 0) return;
+  if (job < least || job > most)
+    out_.doubted = fmt::format("{} takes {} nodes, and the job has {}", launcher_, nodes_range_, job);
+  else out_.notes.push_back(fmt::format("{} takes {} nodes: the {} of the job", launcher_, nodes_range_, job));
+}
+
 /// What #SBATCH lines add up to.
 void LaunchReader::add_batch(const ShellCommand& command, LaunchLine& batch) {
   LaunchReader reader(command);
+  batch.notes.insert(batch.notes.end(), command.notes.begin(), command.notes.end());
   reader.launcher_ = "srun";
-  for (reader.at_ = 1; reader.at_ < command.words.size();) reader.launcher_option();
+  for (reader.at_ = 1; reader.at_ < command.words.size();) {
+    if (std::ranges::find(part_signs, reader.text()) != std::end(part_signs)) batch.doubted = of_parts;
+    reader.launcher_option();
+  }
   for (const auto field : {&LaunchLine::nodes, &LaunchLine::ranks, &LaunchLine::gpus_per_node, &LaunchLine::node_gpus})
     if (reader.out_.*field != 0) batch.*field = reader.out_.*field;
   for (const GivenArgument& given : reader.out_.launcher_given)
@@ -127,6 +182,8 @@ void LaunchReader::add_batch(const ShellCommand& command, LaunchLine& batch) {
 
 void LaunchReader::take_count(const LaunchOption& option, const GivenArgument& given) {
   out_.*option.field = option.name == "nnodes" ? nodes_of_range(given.value) : launch_count(given.value);
+  const bool counts_nodes = option.innermost && option.field == &LaunchLine::nodes;
+  if (counts_nodes) told_nodes_ = out_.nodes, nodes_range_ = out_.nodes > 0 ? "" : given.value;
   if (out_.*option.field > 0) return;
   out_.*option.field = LaunchLine::unknown_count;
   out_.unknown.push_back(given.name + "=" + given.value);

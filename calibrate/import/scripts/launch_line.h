@@ -53,10 +53,12 @@ struct LaunchLine {
   static constexpr std::int64_t unknown_count = -1;  ///< said by a value that the text does not set
   std::int64_t gpus_per_node = 0, nodes = 0, ranks = 0;  ///< as the launcher is told; 0 = not said
   std::int64_t node_gpus = 0;                            ///< GPUs of a node that the job asks for, whoever starts ranks
+  std::string doubted;                                   ///< why those counts are not the run's: "" where they may be
   std::vector<std::string> unknown;  ///< "data_path=$1": values that the text does not set; not in `arguments`
 
   /// Of the whole job; 0 = not said or unknown. One node where only GPUs of a node are said.
   [[nodiscard]] std::int64_t gpus() const {
+    if (!doubted.empty()) return 0;
     if (ranks > 0) return ranks;
     if (nodes < 0 || gpus_per_node <= 0 || (ranks < 0 && nodes == 0)) return 0;
     return gpus_per_node * std::max<std::int64_t>(1, nodes);

@@ -20,7 +20,9 @@ LaunchReader::LaunchReader(const ShellCommand& command, bool scripts) : words_(c
 std::optional<LaunchLine> LaunchReader::read(const LaunchLine& batch) {
   if (!to_program()) return std::nullopt;
   arguments();
+  hold_against_job(batch);
   out_.gpu_kind = batch.gpu_kind;
+  out_.notes.insert(out_.notes.end(), batch.notes.begin(), batch.notes.end());
   if (out_.nodes <= 0 && batch.nodes != 0) out_.nodes = batch.nodes;
   const bool sized = out_.gpus_per_node != 0 || out_.ranks != 0;
   if (!sized) out_.gpus_per_node = batch.gpus_per_node, out_.ranks = batch.ranks;
@@ -113,6 +115,7 @@ bool LaunchReader::take_program() {
 /// What an outer launcher said of ranks counts launchers, once an inner one starts the ranks.
 void LaunchReader::enter(std::string_view word) {
   leave();
+  take_step();
   launcher_ = launcher_kind(word);
   out_.launcher_given.clear();
   const LaunchOption* row = find_launch_option(launcher_, "");

@@ -53,6 +53,9 @@ class LaunchReader {
   void take_count(const LaunchOption& option, const GivenArgument& given);
   void take_sets(const GivenArgument& given);
   void take_node_gpus(const GivenArgument& given);
+  [[nodiscard]] bool has_parts() const;
+  void take_step();
+  void hold_against_job(const LaunchLine& batch);
 
   // what the program is told: launch_values.cpp
   [[nodiscard]] bool has_overrides() const;
@@ -75,6 +78,10 @@ class LaunchReader {
   std::size_t at_ = 0;
   std::int64_t sets_ = 0, of_set_ = 1, sets_of_node_ = 0;
   std::string launcher_;
+  bool in_step_ = false;  ///< srun starts what is inside
+  std::int64_t step_nodes_ = 0, step_tasks_ = 0;
+  std::int64_t told_nodes_ = 0;  ///< of the launcher that starts the ranks, by itself
+  std::string nodes_range_;      ///< "2:4" of an elastic one
   LaunchLine out_;
 };
 

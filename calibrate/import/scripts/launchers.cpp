@@ -10,7 +10,7 @@ namespace {
 constexpr std::string_view launchers[] = {"torchrun", "deepspeed", "srun", "mpirun", "mpiexec", "accelerate",
     "composer", "python", "python3", "bash", "sh", "numactl", "run_train.sh", "nemo", "#SBATCH", "pdsh", "ssh",
     "singularity", "apptainer", "docker", "podman", "timeout", "taskset", "nsys", "uv", "bcprun", "jsrun", "sbatch",
-    "msrun", "ray", "hipprof", "rocprof", "rocprofv3", "ncu", "orterun", "aprun", "colossalai", "tune"};
+    "msrun", "ray", "hipprof", "rocprof", "rocprofv3", "ncu", "orterun", "aprun", "colossalai", "tune", "hyperpodrun"};
 
 /// Programs that are no files: their first word says what they do. `by_environment`: they hand NPROC_PER_NODE and
 /// NNODES to torchrun (modelscope/ms-swift swift/cli/main.py, hiyouga/LLaMA-Factory src/llamafactory/launcher.py); trl
@@ -85,6 +85,7 @@ std::string_view launcher_kind(std::string_view word) {
   word = last_of_path(word);
   if (word == "mpiexec" || word == "orterun") return "mpirun";
   if (word == "#SBATCH" || word == "sbatch") return "srun";
+  if (word == "hyperpodrun") return "torchrun";  // SageMaker HyperPod's elastic agent takes torchrun's options
   if (word == "torch.distributed.run" || word == "torch.distributed.launch") return "torchrun";
   if (word == "accelerate.commands.launch") return "accelerate";
   if (word == "deepspeed.launcher.launch" || word == "deepspeed.launcher.runner") return "deepspeed";

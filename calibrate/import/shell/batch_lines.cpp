@@ -20,7 +20,32 @@ constexpr BatchVariable batch_variables[] = {{"nodes", "SLURM_NNODES"}, {"nodes"
     {"ntasks", "SLURM_NTASKS"}, {"ntasks", "SLURM_NPROCS"}, {"n", "SLURM_NTASKS"}, {"n", "SLURM_NPROCS"},
     {"gpus-per-node", "SLURM_GPUS_PER_NODE"}, {"gpus-per-node", "SLURM_GPUS_ON_NODE"}, {"gres", "SLURM_GPUS_ON_NODE"}};
 
+/// A batch system's sign of a header line. `ends`: it reads none behind the first command (man sbatch: "will stop
+/// processing further #SBATCH directives once the first non-comment non-whitespace line has been reached"; OpenPBS, man
+/// qsub, says the same of #PBS).
+struct HeaderSign {
+  std::string_view sign;
+  bool ends, chunks;
+};
+constexpr HeaderSign header_signs[] = {{"#SBATCH", true, false}, {"#PBS", true, true}, {"#BSUB", false, true}};
+
 }  // namespace
+
+void ShellReader::take_header(std::string_view plain, std::size_t line) {
+  const auto row = std::ranges::find_if(
+      header_signs, [&](const HeaderSign& candidate) { return plain.starts_with(candidate.sign); });
+  if (row == std::end(header_signs)) return;
+  if (row->ends && heads_job_ == Header::passed) {
+    ShellCommand late{line, {{"#SBATCH", line, {}, false}}, {}, {}, {}};
+    late.notes.push_back(fmt::format(
+        "the {} in line {} stands behind the first command: the batch system does not read it", row->sign, line));
+    out_.commands.push_back(std::move(late));
+  } else if (row->chunks) {
+    take_chunks(plain, line);
+  } else {
+    take_batch(plain, line);
+  }
+}
 
 void ShellReader::take_batch(std::string_view plain, std::size_t line) {
   ShellWords words(ShellSource(plain.substr(1), line), &variables_);

@@ -7,6 +7,7 @@
 
 #include "calibrate/import/shell/reader.h"
 #include "calibrate/import/tables/plain_words.h"
+#include "model/base/text.h"
 
 namespace stepcast::calibrate {
 namespace {
@@ -21,13 +22,24 @@ bool names_script(std::string_view name) {
   return name.find('/') != name.npos || is_script_name(name) || name.ends_with(".env");
 }
 
+/// Behind the last header line in front of the first command; 0 where there is none.
+std::size_t header_end(std::string_view text) {
+  std::size_t end = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t next = std::min(text.find('\n', at), text.size());
+    const std::string_view line = stripped(text.substr(at, next - at));
+    if (!line.empty() && line[0] != '#') break;
+    if (line.starts_with("#SBATCH")) end = next;
+    at = next + 1;
+  }
+  return end;
+}
+
 /// The last header line of a job counts; what sbatch is told on its command line goes over all of them.
 ShellText with_batch_options(const ShellText& text, const ShellCommand& command, std::size_t script) {
   std::string options = "#SBATCH";
   for (std::size_t i = 1; i < script; ++i) options += " " + command.words[i].text;
-  const std::string& shown = text.marked();
-  const std::size_t header = shown.rfind("\n#SBATCH");
-  const std::size_t end = header == shown.npos ? 0 : std::min(shown.find('\n', header + 1), shown.size());
+  const std::size_t end = header_end(text.marked());
   ShellText front = text, behind = text, all;
   front.cut(0, end), behind.cut(end, std::string::npos);
   if (end > 0) front.put('\n', command.line);
@@ -148,12 +160,14 @@ Expected<void> ShellReader::run_script(ShellText text, const ShellCommand& comma
   const auto exported = exported_;
   const auto prefix = prefix_;
   const auto environment = prefix_environment_;
-  const bool headed = heads_job_, exports_all = exports_all_;
+  const Header headed = heads_job_;
+  const bool exports_all = exports_all_;
   exports_all_ = false;
-  heads_job_ = last_of_path(command.words.front().text) == "sbatch";
-  if (heads_job_ && script > 1) text = with_batch_options(text, command, script);
+  const bool job = last_of_path(command.words.front().text) == "sbatch";
+  heads_job_ = job ? Header::open : Header::none;
+  if (job && script > 1) text = with_batch_options(text, command, script);
   const std::size_t shell = std::min(shell_word(command.words), script);
-  if (!heads_job_)
+  if (!job)
     prefix_.insert(prefix_.end(), command.words.begin(), command.words.begin() + static_cast<std::ptrdiff_t>(shell));
   prefix_environment_ = command.environment;
   functions_.clear();

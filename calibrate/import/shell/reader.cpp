@@ -97,10 +97,9 @@ Expected<void> ShellReader::take_next(Place& place) {
     place.line_known = true;
   }
   const std::string_view plain = stripped(place.rest());
-  if (fresh && heads_job_ && plain.starts_with("#SBATCH")) take_batch(plain, place.line());
-  if (fresh && heads_job_ && (plain.starts_with("#PBS") || plain.starts_with("#BSUB")))
-    take_chunks(plain, place.line());
+  if (fresh && heads_job_ != Header::none && plain.starts_with('#')) take_header(plain, place.line());
   if (plain.empty() || plain[0] == '#') return to_next_line(place);
+  if (heads_job_ == Header::open) heads_job_ = Header::passed;
   if (fresh && take_heredoc(place)) return inner_;
   place.at += static_cast<std::size_t>(plain.data() - place.rest().data());
   if (fresh) place.at += shown_prefix(plain);

@@ -21,10 +21,10 @@ namespace stepcast::calibrate {
 
 /// The commands whose first word `wanted` accepts, in order, behind `then`, `exec`, `nohup`, "+ " (set -x) or "cmd = "
 /// (DeepSpeed) as well. Other lines are passed over: logs hold anything. `#SBATCH --nodes=4` becomes a command of the
-/// words "#SBATCH", "--nodes=4" and sets SLURM_NNODES. Branches whose condition is known (strings and numbers) are
-/// taken or left out; of others all are read, what they set last counts and a note says so; `empty` are names of
-/// variables that conditions take for empty where nothing sets them. Fails where a wanted command is cut off inside a
-/// quote.
+/// words "#SBATCH", "--nodes=4" and sets SLURM_NNODES; behind the first command it becomes a note. Branches whose
+/// condition is known (strings and numbers) are taken or left out; of others all are read, what they set last counts
+/// and a note says so; `empty` are names of variables that conditions take for empty where nothing sets them. Fails
+/// where a wanted command is cut off inside a quote.
 Expected<ShellScript> read_shell(std::string_view text, const std::string& where,
     bool (*wanted)(std::string_view first_word), const std::map<std::string, std::string>& defined,
     const SourcedText& sourced = {}, const std::set<std::string>* empty = nullptr);
@@ -58,6 +58,7 @@ class ShellReader {
   Expected<void> take_next(Place& place);
   static Expected<void> to_next_line(Place& place);
   static std::size_t shown_prefix(std::string_view plain);
+  void take_header(std::string_view plain, std::size_t line);
   void take_batch(std::string_view plain, std::size_t line);
   void take_chunks(std::string_view plain, std::size_t line);
   void set_batch_variables(std::vector<ShellWord>& words, std::size_t end, std::size_t line);
@@ -173,7 +174,9 @@ class ShellReader {
   enum class Leaves : std::uint8_t { none, turn, loop };
   Leaves leaves_ = Leaves::none;  ///< break or continue stood in it
   bool exports_all_ = false;      ///< behind set -a
-  bool heads_job_ = true;         ///< #SBATCH lines count: the script itself, or one that sbatch is handed
+  /// Of the script itself, or of one that sbatch is handed: its first command ends it.
+  enum class Header : std::uint8_t { none, open, passed };
+  Header heads_job_ = Header::open;
   ShellScript out_;
 };
 

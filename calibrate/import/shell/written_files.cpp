@@ -1,5 +1,6 @@
 // Files that a shell script writes itself, by here-documents and echo, and runs or names later.
 #include <algorithm>
+#include <utility>
 
 #include "calibrate/import/shell/reader.h"
 #include "calibrate/import/tables/plain_words.h"
@@ -37,8 +38,11 @@ void ShellReader::keep_body(ShellText text, const Heredoc& here, std::size_t lin
   if (!here.target.empty()) target = ShellWords(ShellSource(here.target, line), &variables_).piece(true).shown();
   if (!target.empty()) keep_file(target, text, line, here.appends);
   if (program != "bash" && program != "sh" && program != "sbatch" && program != "ssh") return;
+  const Header headed =
+      std::exchange(heads_job_, here.header.find("sbatch") == here.header.npos ? Header::none : Header::open);
   texts_.push_back(std::move(text));
   inner_ = take_text(ShellSource(texts_.back()), depth + 1);
+  heads_job_ = headed;
 }
 
 /// A script is read where a later line runs it, and one that no line runs at the end. Of a file that is written anew,
@@ -80,6 +84,7 @@ Expected<void> ShellReader::read_unrun() {
   for (std::size_t i = 0; i < written_.size(); ++i) {
     if (written_[i].run || !is_script_name(written_[i].name)) continue;
     texts_.push_back(written_[i].text);
+    heads_job_ = Header::open;
     TRY(take_text(ShellSource(texts_.back()), 1));
   }
   return {};

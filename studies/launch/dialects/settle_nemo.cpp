@@ -1,5 +1,6 @@
 // NeMo 2 and Megatron-Bridge: nemo/collections/llm/recipes, src/megatron/bridge/recipes.
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include <fmt/format.h>
@@ -79,6 +80,43 @@ void put_recipe(DialectWords& words, const NemoRecipe& row) {
         "{}: as the recipe {} has it unless told (nemo/collections/llm/recipes)", fmt::join(put, ", "), row.name));
 }
 
+/// What recipes of Megatron-Bridge start from (NVIDIA-NeMo/Megatron-Bridge@067f987df0: src/megatron/bridge/recipes/
+/// common.py and utils/optimizer_utils.py): pretraining sums and gathers beside the work, and the optimizer of all lies
+/// in shards. `fsdp`: it says something where Megatron-FSDP is on alone.
+struct CommonSetting {
+  Asked asked;
+  FieldId field;
+  std::string_view name, value;
+  bool fsdp = false;
+};
+constexpr CommonSetting common_pretraining[] = {
+    {Asked::sharded_optimizer, FieldId::zero, "ddp.use_distributed_optimizer", "true"},
+    {Asked::overlap_gradients, FieldId::dp_overlap, "ddp.overlap_grad_reduce", "true"},
+    {Asked::overlap_weights, FieldId::param_overlap, "ddp.overlap_param_gather", "true"},
+    {Asked::sharding, FieldId::zero, "ddp.data_parallel_sharding_strategy", "optim_grads_params", true}};
+constexpr CommonSetting common_tuning[] = {
+    {Asked::sharded_optimizer, FieldId::zero, "ddp.use_distributed_optimizer", "true"}};
+
+/// Of a recipe in Python that is not read: what all of its kind start from, where the launch and flags are silent.
+void put_common(DialectWords& words, const std::string& recipe) {
+  const bool pretrains = recipe.find("pretrain") != recipe.npos;
+  const std::span<const CommonSetting> rows =
+      pretrains ? std::span<const CommonSetting>(common_pretraining) : std::span<const CommonSetting>(common_tuning);
+  const bool fully = words.is_on("ddp.use_megatron_fsdp") || words.is_on("use_megatron_fsdp");
+  std::vector<std::string> put;
+  for (const CommonSetting& row : rows) {
+    const bool told = words.launch.told.contains(row.field) || answers_one(words.launch, row.asked);
+    if (told || (row.fsdp && !fully)) continue;
+    words.put(row.name, std::string(row.value));
+    put.push_back(fmt::format("{} {}", row.name, row.value));
+  }
+  if (put.empty()) return;
+  words.note(
+      fmt::format("{}: as recipes of Megatron-Bridge have it where they do not say otherwise (recipes/common.py); "
+                  "{:.60} is not read",
+          fmt::join(put, ", "), recipe));
+}
+
 /// NVIDIA-NeMo/Nemotron: src/nemotron/recipes; "recipe._target_:
 /// megatron.bridge.recipes.llama.llama3_8b_pretrain_config" calls a function, with what else stands in that section: a
 /// recipe by the last part of its name.
@@ -125,8 +163,12 @@ Expected<void> settle_nemo(DialectWords& words) {
     return fail(place_of(words.launch, *recipe),
         fmt::format("the recipe {:.60} may tune adapters, whose rank the launch does not tell", recipe->value),
         "--lora N; or -- peft.dim=N at the end of the command");
-  words.note(fmt::format(
-      "what else the recipe {:.60} sets (recomputation, overlap, number types) is not read", recipe->value));
+  words.note(
+      fmt::format("what else the recipe {:.60} sets (recomputation, overlap, number types, predictors) is not read: "
+                  "--recompute, --dp-overlap and --precision say it",
+          recipe->value));
+  const std::string name = recipe->value;
+  if (words.launch.framework->id == "megatron-bridge") put_common(words, name);
   return {};
 }
 

@@ -86,11 +86,13 @@ bool says_off(const GivenArgument& given, const ArgumentFact* fact) {
   return fact != nullptr && fact->takes == "flag" && (given.value == "false" || given.value == "False");
 }
 
-/// The plan says it anew. What is asked for the vocabulary's sake only is the user's own: which tokenizer; and so is
-/// what lies in host memory.
+/// The plan says it anew. What is asked for the vocabulary's sake only is the user's own: which tokenizer; and so are
+/// what lies in host memory and the optimizer, of which a plan has the bytes alone.
 bool is_of_step(const ArgumentFact* fact) {
   if (fact == nullptr) return false;
-  return fact->asks ? *fact->asks != Asked::tokenizer && !is_beside_plan(*fact->asks) : fact->reach == Reach::step;
+  if (!fact->asks) return fact->reach == Reach::step;
+  constexpr Asked own[] = {Asked::tokenizer, Asked::optimizer_name};
+  return std::ranges::find(own, *fact->asks) == std::end(own) && !is_beside_plan(*fact->asks);
 }
 
 /// The rows that are written again: the last of each name.

@@ -110,8 +110,8 @@ void write_pattern(const NetworkSpec& network, EmittedGroup& group, Unsaid& unsa
   const std::string letters = hybrid_pattern(network);
   const bool known = !network.mixer || (network.mixer.form->id == "mamba2" && !network.mixer.own);
   if (letters.empty() || !known)
-    return void(unsaid.emplace_back("the pattern of its layers; Megatron-LM has Mamba-2, attention, MLP and experts as "
-                                    "layers of their own"));
+    return void(unsaid.emplace_back("the pattern of its layers; the script trains attention in every layer, for only "
+                                    "Mamba-2, attention, MLP and experts as layers of their own are written here"));
   group.add("hybrid-layer-pattern", letters, "M Mamba, * attention, - MLP, E experts");
   if (!network.mixer) return;
   group.add("mamba-num-heads", network.mixer.size("heads"));

@@ -11,6 +11,9 @@ constexpr std::string_view sizes_and_plan =
     "the network's config.json in place of NETWORK, and the plan by flags: --tp, --pp, --zero, --micro-batch, "
     "--global-batch, --seq";
 
+constexpr std::string_view command_and_gpus =
+    "the command inside it, as a script or behind --megatron --, and the job's GPUs by --gpus N";
+
 // clang-format off
 constexpr Dialect dialect_rows[] = {
     // EleutherAI/gpt-neox, megatron/neox_arguments
@@ -105,6 +108,14 @@ constexpr Dialect dialect_rows[] = {
      "--openrlhf-sft", true,
      "openrlhf.cli.train_ppo|openrlhf.cli.train_ppo_ray|openrlhf.cli.train_dpo|openrlhf.cli.train_kto|"
      "openrlhf.cli.train_rm|openrlhf.cli.train_prm|openrlhf.cli.train_kd"},
+    // NVIDIA/Megatron-LM, train_rl.py
+    {"Megatron-LM's reinforcement learning", "", "",
+     "a forecast of rollouts beside training steps, which there is not; of its training step alone the arguments behind "
+     "--megatron --, without perform_rl_step", true, "train_rl.py"},
+    // schemas of jobs of Azure Machine Learning and of AWS Batch: the command stands inside, and what runs it beside
+    {"Azure Machine Learning (commandJob)", "", "$schema command compute|command compute distribution.type|"
+                                                "command compute resources.instance_count", command_and_gpus},
+    {"AWS Batch (nodeProperties)", "", "nodeProperties.numNodes|jobDefinitionName nodeProperties.", command_and_gpus},
     // aws-samples/awsome-distributed-training, 3.test_cases/pytorch/FSDP, and SageMaker's examples before it
     {"AWS's FSDP samples", "", "max_context_width hidden_width|hidden_width num_heads", sizes_and_plan, true},
     // hpcaitech/ColossalAI, examples/language and applications

@@ -89,6 +89,7 @@ Expected<std::vector<Pods>> pods_of_trainer(const YamlNode& trainer, const std::
 
 constexpr JobKind job_kinds[] = {
     {"PyTorchJob", "pytorchReplicaSpecs", pods_of_map, "nprocPerNode", 0, true, ""},
+    {"HyperPodPyTorchJob", "replicaSpecs", pods_of_list, "nprocPerNode", 0, true, ""},
     {"MPIJob", "mpiReplicaSpecs", pods_of_map, "slotsPerWorker", 1, true, "Launcher"},
     {"TrainJob", "trainer", pods_of_trainer, "numProcPerNode", 0, true, ""},
     {"JobSet", "replicatedJobs", pods_of_list, "", 0, false, ""},

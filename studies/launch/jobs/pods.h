@@ -22,7 +22,7 @@ struct Pods {
 
 /// Sources: kubeflow/training-operator pkg/apis/kubeflow.org/v1 (PyTorchJob, MPIJob), kubeflow/trainer
 /// pkg/apis/trainer/v1alpha1 (TrainJob), kubernetes-sigs/jobset api/jobset/v1alpha2, volcano-sh/apis batch/v1alpha1,
-/// kubernetes api/batch/v1.
+/// kubernetes api/batch/v1; aws/sagemaker-hyperpod-cli (HyperPodPyTorchJob).
 struct JobKind {
   std::string_view kind;
   std::string_view key;  ///< of the pods, in `spec`; "": that itself

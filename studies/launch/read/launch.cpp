@@ -183,6 +183,10 @@ void take_line(Launch& launch, const LaunchLine& line) {
   launch.unread.insert(launch.unread.end(), line.sourced.begin(), line.sourced.end());
   for (const std::string& what : line.unfollowed)
     launch.unfollowed.push_back(fmt::format("{}: {}", launch.where, what));
+  if (!line.doubted.empty()) {
+    launch.untold_gpus = fmt::format("how many GPUs the launcher starts is not clear: {}", line.doubted);
+    return launch.notes.push_back(launch.untold_gpus);
+  }
   const bool unknown = line.nodes < 0 || line.gpus_per_node < 0 || line.ranks < 0;
   if (!unknown || launch.gpus > 0) return;
   launch.untold_gpus = fmt::format("how many GPUs the launcher starts hangs on what nothing sets: {}",

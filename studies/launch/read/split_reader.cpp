@@ -33,6 +33,22 @@ constexpr ShardingWord sharding_words[] = {{"no_shard", 0, false}, {"optim", 1, 
     {"hybrid_shard_zero2", 2, true}, {"1", 3, false}, {"2", 2, false}, {"3", 0, false}, {"4", 3, true}, {"5", 2, true},
     {"_hybrid_shard_zero2", 2, true}, {"full", 3, false}, {"hybrid", 3, true}, {"grad", 2, false}};
 
+/// Optimizers whose name brings shards. `always`: whatever use_distributed_optimizer says.
+struct ShardingOptimizer {
+  std::string_view part;
+  bool always;
+  std::string_view how;
+};
+constexpr ShardingOptimizer sharding_optimizers[] = {{"distributed", false, ""},
+    // NVIDIA/Megatron-LM@d98e8a64dd: megatron/training/arguments.py sets use_layer_wise_distributed_optimizer
+    {"dist_muon", true, "each rank has whole weights, which are taken as even shares"}};
+
+const ShardingOptimizer* sharding_optimizer(const std::string& name) {
+  const auto row = std::ranges::find_if(
+      sharding_optimizers, [&](const ShardingOptimizer& candidate) { return name.find(candidate.part) != name.npos; });
+  return row == std::end(sharding_optimizers) ? nullptr : row;
+}
+
 class SplitReader {
  public:
   explicit SplitReader(const LaunchSubject& subject)
@@ -164,7 +180,11 @@ class SplitReader {
                sharding = fully && !torch ? ask_.text_or_default(Asked::sharding) : ask_.text(Asked::sharding);
     if (!zero) TRY(zero_of_unread());
     const std::string optimizer = lower_case(ask_.text(Asked::optimizer_name).value_or(""));
-    const bool distributed = ask_.flag(Asked::sharded_optimizer, optimizer.find("distributed") != optimizer.npos);
+    const ShardingOptimizer* by_name = sharding_optimizer(optimizer);
+    const bool distributed =
+        (by_name != nullptr && by_name->always) || ask_.flag(Asked::sharded_optimizer, by_name != nullptr);
+    if (by_name != nullptr && by_name->always)
+      subject_.note(fmt::format("the optimizer {} lies in shards: {}", optimizer, by_name->how));
     // the one flag that says it the other way round
     const bool negated = names_argument(ask_.name(Asked::keep_weights), "torch_fsdp2_no_reshard_after_forward");
     const std::string kept = negated ? (ask_.flag(Asked::keep_weights, false) ? "never" : "always")
@@ -345,11 +365,14 @@ class SplitReader {
     const auto kind = ask_.text_or_default(Asked::context_kind);
     if (!kind || p_.cp == 1 || subject_.out.context) return;
     const std::string word = lower_case(*kind);
+    const bool inside = word.find("a2a+p2p") != word.npos;
     const bool both = word.find("a2a") != word.npos && word.find("p2p") != word.npos;
     if (word.find("gather") != word.npos || word == "allgather") subject_.out.context = ContextKind::gather;
     else if (word.find("a2a") != word.npos && !both) subject_.out.context = ContextKind::ulysses;
     else subject_.out.context = ContextKind::ring;
-    if (both) subject_.note("cp by all-to-all inside and ring outside is forecast as a ring");
+    if (both)
+      subject_.note(inside ? "cp by all-to-all inside and ring outside is forecast as a ring"
+                           : "cp by ring in some layers and all-to-all in others is forecast as a ring in all");
   }
 
   const LaunchSubject& subject_;

@@ -155,6 +155,35 @@ std::string precision_of_launch(const LaunchSubject& subject) {
   return std::string(subject.framework.precision);
 }
 
+/// What shards weights and overlaps of its own accord, from which stage of ZeRO on. NVIDIA/Megatron-LM@d98e8a64dd:
+/// megatron/core/distributed/fsdp/src/megatron_fsdp/megatron_fsdp.py sets both in its constructor, whatever it is told;
+/// torch/distributed/fsdp/_fully_shard gathers ahead and reduces behind on streams of its own.
+struct ForcedOverlap {
+  std::string_view argument, name;
+  std::int64_t from_stage;
+  MaybeFlag RunOverlap::*what;
+};
+constexpr ForcedOverlap forced_overlaps[] = {{"use_megatron_fsdp", "Megatron-FSDP", 2, &RunOverlap::dp_grad},
+    {"use_megatron_fsdp", "Megatron-FSDP", 3, &RunOverlap::dp_param},
+    {"use_custom_fsdp", "Megatron-FSDP", 2, &RunOverlap::dp_grad},
+    {"use_custom_fsdp", "Megatron-FSDP", 3, &RunOverlap::dp_param},
+    {"use_torch_fsdp2", "PyTorch's FSDP2", 2, &RunOverlap::dp_grad},
+    {"use_torch_fsdp2", "PyTorch's FSDP2", 2, &RunOverlap::dp_param}};
+
+void force_overlap(const LaunchSubject& subject) {
+  std::string_view forced;
+  for (const ForcedOverlap& row : forced_overlaps) {
+    const GivenArgument* given = subject.launch.find(row.argument);
+    if (given == nullptr) given = subject.launch.find("ddp." + std::string(row.argument));
+    MaybeFlag& overlap = subject.out.run.overlap.*row.what;
+    const bool on = given != nullptr && (given->value == "1" || !is_off(given->value));
+    if (!on || subject.out.run.parallel.zero_stage.value_or(0) < row.from_stage || overlap.value_or(false)) continue;
+    overlap = true, forced = row.name;
+  }
+  if (!forced.empty())
+    subject.note(fmt::format("data collectives run beside the work: {} does so whatever it is told", forced));
+}
+
 void read_overlap(const LaunchSubject& subject) {
   LaunchAnswers& ask = subject.answers;
   RunOverlap& overlap = subject.out.run.overlap;
@@ -170,6 +199,7 @@ void read_overlap(const LaunchSubject& subject) {
   };
   overlap.dp_grad = of("dp_overlap", Asked::overlap_gradients);
   overlap.dp_param = of("param_overlap", Asked::overlap_weights);
+  force_overlap(subject);
   overlap.tp = of("tp_overlap", Asked::overlap_tensor);
   overlap.pp = ask.flag(Asked::overlap_stages);
   subject.said("pp_overlap", Asked::overlap_stages);

@@ -54,6 +54,18 @@ std::string offloaded(LaunchView& run) {
              : asked + ": what leaves the GPU is not followed; the run needs less memory than forecast, and more time";
 }
 
+/// "emerging optimizers" of Megatron-LM, and what refuses them (megatron/training/arguments.py, validate_args).
+std::string refused_optimizer(LaunchView& run) {
+  constexpr std::string_view taken[] = {"sgd", "adam"},
+                             sharders[] = {"use_megatron_fsdp", "use_custom_fsdp", "use_torch_fsdp2"};
+  const std::string optimizer = lower_case(run.ask.text(Asked::optimizer_name).value_or("adam"));
+  if (std::ranges::find(taken, optimizer) != std::end(taken)) return {};
+  const auto found = std::ranges::find_if(sharders, [&](std::string_view name) { return run.has(name); });
+  return found == std::end(sharders)
+             ? ""
+             : fmt::format("{} takes sgd or adam: Megatron refuses it beside {}", run.called(*found), optimizer);
+}
+
 /// megatron/core/transformer/transformer_config.py.
 std::string method_without_full(LaunchView& run) {
   if (run.recomputes_all()) return {};
@@ -107,11 +119,14 @@ std::string needless_recompute(LaunchView& run) {
 
 std::vector<InteractionRule> memory_rules_of_launches(LaunchView& run) {
   // NeMo 1 names the optimizer: distributed_fused_adam (Apex's), mcore_distributed_optim
-  const bool named =
-      lower_case(run.ask.text(Asked::optimizer_name).value_or("")).find("distributed") != std::string::npos;
+  // and Megatron-LM's dist_muon lies in shards by its name
+  const std::string called = lower_case(run.ask.text(Asked::optimizer_name).value_or(""));
+  const bool named = called.find("distributed") != called.npos || called == "dist_muon";
   const bool in_shards = named || run.asks(Asked::sharded_optimizer) || run.asks(Asked::fully_sharded);
   const bool gathers_beside = run.asks(Asked::overlap_weights), torch = run.has("use_torch_fsdp2");
   const std::int64_t zero = run.ask.count(Asked::zero, 0);
+  const GivenArgument* version = run.given("megatron_fsdp_version");
+  const bool second = version != nullptr && version->value == "2";
   const std::string optimizer = run.called(Asked::sharded_optimizer), gathers = run.called(Asked::overlap_weights);
   const auto idle_alone = [&](Asked asked, const char* why) {
     return text_if(
@@ -147,6 +162,11 @@ std::vector<InteractionRule> memory_rules_of_launches(LaunchView& run) {
           text_if(torch && run.asks(Asked::sharded_optimizer),
               "{} and {} both shard the optimizer: Megatron refuses the two together", run.called("use_torch_fsdp2"),
               optimizer)},
+      {"fsdp and other optimizers", megatron_lm, true, "use_megatron_fsdp use_torch_fsdp2 optimizer_name",
+          refused_optimizer(run)},
+      {"fsdp of version 2", megatron_lm, true, "megatron_fsdp_version sharded_optimizer",
+          text_if(run.has("use_megatron_fsdp") && run.asks(Asked::sharded_optimizer) && second,
+              "{} 2 is refused beside {}", run.called("megatron_fsdp_version"), optimizer)},
       {"offloaded", any_framework, false, "offload_weights offload_optimizer", offloaded(run)},
       {"method without full", megatron_core, true, "recompute_method recompute_layers recompute",
           method_without_full(run)},

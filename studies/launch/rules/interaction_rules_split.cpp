@@ -1,9 +1,12 @@
 // Rules about ranks and axes: tensor, sequence, context and expert parallelism. Refusals of Megatron are those of
 // validate_args (megatron/training/arguments.py, main of 2026-08) unless another file is named.
 #include <algorithm>
+#include <iterator>
+#include <sstream>
 
 #include <fmt/format.h>
 
+#include "model/base/text.h"
 #include "model/machine/gpu_words.h"
 #include "studies/launch/facts/launch_release.h"
 #include "studies/launch/facts/text_if.h"
@@ -42,6 +45,37 @@ std::string one_connection_missing(LaunchView& run) {
     return {};
   return fmt::format("tp {}, cp {}: Megatron-LM stops unless {}=1 is in the environment, and nothing sets it here{}",
       run.tp, run.cp, connections_variable, chip.empty() ? " (not asked for on Blackwell)" : "");
+}
+
+/// "p2p a2a", "['p2p', 'a2a']": how keys and values travel in each layer, or one word for all of them.
+std::vector<std::string> context_words(LaunchView& run) {
+  std::string text = lower_case(run.ask.text_or_default(Asked::context_kind).value_or(""));
+  std::ranges::replace_if(
+      text, [](char c) { return std::string_view("[]'\",").find(c) != std::string_view::npos; }, ' ');
+  std::istringstream words(text);
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+/// megatron/core/transformer/transformer_config.py, __post_init__.
+std::string kinds_over_layers(LaunchView& run) {
+  const auto kinds = static_cast<std::int64_t>(context_words(run).size());
+  return text_if(run.cp > 1 && kinds > 1 && run.layers > 0 && kinds != run.layers,
+      "{} has {} kinds for {} layers: Megatron wants one for each layer, or one for all",
+      run.called(Asked::context_kind), kinds, run.layers);
+}
+
+/// NVIDIA/TransformerEngine: transformer_engine/pytorch/attention/dot_product_attention/context_parallel.py, of the
+/// heads that a tensor rank holds.
+std::string heads_over_all_to_all(LaunchView& run, std::int64_t groups) {
+  if (run.cp < 2 || run.heads == 0 || run.heads % run.tp != 0) return {};
+  const auto kinds = context_words(run);
+  if (std::ranges::find(kinds, "a2a") == kinds.end()) return {};
+  const std::int64_t heads = run.heads / run.tp, pairs = std::max<std::int64_t>(1, groups / run.tp);
+  const bool grouped = groups > 0 && pairs % run.cp != 0;
+  return text_if(heads % run.cp != 0 || grouped,
+      "cp {} by all-to-all divides neither all query heads nor all key heads of a rank ({} and {} at tp {}): "
+      "Transformer Engine refuses it",
+      run.cp, heads, groups > 0 ? pairs : heads, run.tp);
 }
 
 }  // namespace
@@ -100,6 +134,8 @@ std::vector<InteractionRule> split_rules_of_launches(LaunchView& run) {
           text_if(run.asks(Asked::fully_sharded) && one_connection(run),
               "{} is refused beside {}=1: its gathers would wait behind the kernels", run.called(Asked::fully_sharded),
               connections_variable)},
+      {"kinds of cp over layers", megatron_core, true, "context_kind layers", kinds_over_layers(run)},
+      {"heads over cp", megatron_core, true, "context_kind cp heads kv_heads", heads_over_all_to_all(run, groups)},
       {"sequence over cp", megatron_core, true, "sequence cp",
           text_if(run.cp > 1 && run.sequence % (2 * run.cp) != 0,
               "sequence {} is no multiple of 2 x cp {} = {}: each rank holds one piece of either half", run.sequence,

@@ -1,5 +1,6 @@
 // Scripts as people write them: what of bash the reader of launches understands, what it leaves open, and that damage
 // to them is answered.
+#include <algorithm>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -256,6 +257,77 @@ TEST(LaunchScripts, SizesOfJobs) {
       {"mpirun -np 16 -x NCCL_DEBUG=INFO python train.py --x 1", 16},
       {"accelerate launch --config_file a.yaml --num_processes 16 train.py --x 1", 16}};
   for (const Case& c : cases) EXPECT_EQ(only_launch(c.text).gpus(), c.gpus) << c.text;
+}
+
+/// man sbatch: it reads no #SBATCH behind the first line that is neither empty nor a comment. LSF reads all of a
+/// script.
+TEST(LaunchScripts, AJobsHeaderEndsAtItsFirstCommand) {
+  const std::string job = "#!/bin/bash\n#SBATCH --nodes=4\n\n# a comment\n#SBATCH --ntasks-per-node=8\n",
+                    late = "#SBATCH --nodes=8\n#SBATCH --ntasks-per-node=4\n", run = "srun python train.py --x 1\n";
+  EXPECT_EQ(only_launch("#!/bin/bash\n" + late + run).gpus(), 32);
+  for (const char* command : {"echo hi\n", "set -e\n", "X=3\n", "if [ -n \"$Y\" ]; then\n  cd b\nfi\n",
+           "f() {\n  cd b\n}\n", "cat <<E > a.txt\nb\nE\n", "module load cuda\n", "export A=1 # b\n"}) {
+    const LaunchLine launch = only_launch(job + command + late + run);
+    EXPECT_EQ(launch.gpus(), 32) << command;
+    EXPECT_EQ(std::ranges::count_if(launch.notes,
+                  [](const std::string& note) { return note.find("behind the first command") != note.npos; }),
+        2)
+        << command;
+  }
+  const std::string nodes = "srun torchrun --nproc_per_node 8 --nnodes $SLURM_NNODES train.py --x 1\n";
+  EXPECT_EQ(only_launch(job + "cd b\n" + late + nodes).gpus(), 32) << "nor is its variable set";
+  EXPECT_EQ(only_launch("#PBS -l select=4:ngpus=8\ncd b\n#PBS -l select=8:ngpus=8\n" + run).gpus(), 32);
+  EXPECT_EQ(
+      only_launch("#BSUB -W 2\ncd b\n#BSUB -nnodes 8\nsrun --ntasks-per-node 8 python train.py --x 1\n").gpus(), 64);
+  // A job that a script writes has a header of its own, and a shell reads none.
+  EXPECT_EQ(only_launch("X=4\nsbatch <<E\n" + job + run + "E\n").gpus(), 32);
+  EXPECT_EQ(only_launch("X=4\ncat > job.sh <<E\n" + job + run + "E\nsbatch job.sh\n").gpus(), 32);
+  EXPECT_EQ(only_launch("X=4\ncat > job.sh <<E\n" + job + run + "E\n").gpus(), 32);
+  EXPECT_EQ(only_launch("X=4\nbash <<E\n" + job + run + "E\n").gpus(), 0);
+}
+
+/// Counts that are not the run's: parts of several sizes, more nodes than the job has, and starts that do not meet.
+TEST(LaunchScripts, LaunchersAreHeldAgainstTheirJob) {
+  const std::string job = "#!/bin/bash\n#SBATCH --nodes=4\n", tasks = "#SBATCH --ntasks-per-node=8\n",
+                    plain = " python train.py --x 1\n", inner = " torchrun --nproc_per_node 8 ",
+                    end = " train.py --x 1\n";
+  const struct {
+    std::string text, why;
+  } doubted[] = {
+      {job + tasks + "#SBATCH hetjob\n#SBATCH --nodes=2\n" + tasks + "srun --het-group=0,1" + plain, "parts"},
+      {job + "#SBATCH packjob\n#SBATCH -N 2\n" + tasks + "srun" + plain, "parts"},
+      {"srun -N 4 --ntasks-per-node=8 python train.py --x 1 : -N 2 --ntasks-per-node=8" + plain, "parts"},
+      {"mpirun -np 8 python a.py --x 1 : -np 4" + plain, "parts"},
+      {"cat > j.sh <<E\n#!/bin/bash\nsrun" + plain + "E\nsbatch -N 4 -n 32 : -N 2 -n 16 j.sh\n", "parts"},
+      {job + tasks + "srun -N 8" + plain, "8 nodes in a job of 4"},
+      {job + "srun --nodes=5" + inner + "--nnodes 5" + end, "5 nodes in a job of 4"},
+      {job + "srun" + inner + "--nnodes 2" + end, "on 4 nodes, and it is told 2"},
+      {job + "srun --nodes 3" + inner + "--nnodes 2" + end, "on 3 nodes, and it is told 2"},
+      {job + "srun bash -c \"" + inner + "--nnodes=2 train.py --x 1\"\n", "on 4 nodes, and it is told 2"},
+      {job + inner + "--nnodes 8" + end, "waits for 8 nodes in a job of 4"},
+      {job + "srun accelerate launch --num_machines 8 --num_processes 64" + end, "waits for 8 nodes in a job of 4"},
+      {job + "srun" + inner + "--nnodes=1:2" + end, "takes 1:2 nodes, and the job has 4"}};
+  for (const auto& c : doubted) {
+    const LaunchLine launch = only_launch(c.text);
+    EXPECT_EQ(launch.gpus(), 0) << c.text;
+    EXPECT_NE(launch.doubted.find(c.why), std::string::npos) << c.text << launch.doubted;
+  }
+  const struct {
+    std::string text;
+    std::int64_t gpus;
+  } clear[] = {{job + tasks + "srun -N 2" + plain, 16}, {job + "srun" + inner + "--nnodes $SLURM_NNODES" + end, 32},
+      {job + "srun -N 2" + inner + "--nnodes 2" + end, 16},
+      {job + "srun -N 1 -n 1 -w a" + inner + "--nnodes 4" + end, 32},
+      {job + "srun --ntasks=1" + inner + "--nnodes 1" + end, 8}, {job + inner + "--nnodes 2" + end, 16},
+      {job + "srun" + inner + "--nnodes=2:4" + end, 32}};
+  for (const auto& c : clear) {
+    const LaunchLine launch = only_launch(c.text);
+    EXPECT_EQ(launch.gpus(), c.gpus) << c.text;
+    EXPECT_EQ(launch.doubted, "") << c.text;
+  }
+  const LaunchLine elastic = only_launch(clear[6].text);
+  ASSERT_FALSE(elastic.notes.empty());
+  EXPECT_EQ(elastic.notes.front(), "torchrun takes 2:4 nodes: the 4 of the job");
 }
 
 TEST(LaunchScripts, WhatTheLauncherAndTheProgramAreTold) {

@@ -41,6 +41,33 @@ TEST_F(JobManifests, PodsOfAPyTorchJobAreNodes) {
       HasSubstr("a PyTorchJob of 4 pods that train, with 8 GPUs each"));
 }
 
+/// A list of roles in place of a map, and a launcher that takes torchrun's options.
+TEST_F(JobManifests, HyperPodsJobIsOneOfPyTorch) {
+  const auto job = [&](const std::string& launcher, int replicas) {
+    return "apiVersion: sagemaker.amazonaws.com/v1\nkind: HyperPodPyTorchJob\nmetadata: {name: a}\nspec:\n"
+           "  nprocPerNode: \"8\"\n  replicaSpecs:\n    - name: pods\n      replicas: " +
+           std::to_string(replicas) + "\n" +
+           pods("command: [\"bash\", \"-c\", \"" + launcher + " pretrain_gpt.py" + sizes + "\"]", 8, "      ");
+  };
+  EXPECT_THAT(scenario(job("hyperpodrun --nnodes=4 --nproc-per-node=8", 4)).out, HasSubstr("\"gpus\": 32"));
+  EXPECT_THAT(scenario(job("torchrun", 2)).out, HasSubstr("\"gpus\": 16"));
+  EXPECT_THAT(scenario(job("hyperpodrun --nnodes=4", 2)).err, HasSubstr("told 4 nodes"));
+}
+
+/// Jobs of clouds have the command and the counts inside: what they are is said, and how to go on.
+TEST_F(JobManifests, JobsOfCloudsAreNamed) {
+  const std::string run = "python pretrain_gpt.py" + sizes;
+  const Ran azure =
+      scenario("$schema: https://azuremlschemas.azureedge.net/latest/commandJob.schema.json\ncommand: " + run +
+               "\ncompute: azureml:a\ndistribution: {type: pytorch}\nresources: {instance_count: 4}\n");
+  EXPECT_EQ(azure.code, 2);
+  EXPECT_THAT(azure.err, AllOf(HasSubstr("Azure Machine Learning (commandJob)"), HasSubstr("--gpus N")));
+  const Ran batch = scenario("{\"jobDefinitionName\": \"a\", \"type\": \"multinode\", \"nodeProperties\": "
+                             "{\"numNodes\": 4, \"mainNode\": 0}}");
+  EXPECT_EQ(batch.code, 2);
+  EXPECT_THAT(batch.err, AllOf(HasSubstr("AWS Batch (nodeProperties)"), HasSubstr("--gpus N")));
+}
+
 TEST_F(JobManifests, NodesMayBeNumberedByHandAndHaveHelpers) {
   const auto numbered = [](int node) {
     return "command: [\"bash\", \"-c\", \"torchrun --node_rank " + std::to_string(node) + " pretrain_gpt.py" + sizes +

@@ -38,6 +38,19 @@ Launch inherited_launch() {
   return launch;
 }
 
+/// A plan has its bytes alone, and Megatron-LM trains with Adam where nothing names another.
+TEST(CarriedArguments, TheOptimizerStaysWhatItWas) {
+  Scenario scenario = emit_scenario("llama3-8b");
+  ASSERT_TRUE(take_wishes(scenario, megatron_wishes()));
+  for (const char* optimizer : {"muon", "dist_muon", "lion", "sgd"}) {
+    Launch like;
+    like.framework = find_framework("megatron-lm"), like.where = "old.sh";
+    like.arguments = {{"optimizer", "--optimizer", optimizer, 3, {}}};
+    EXPECT_THAT(emitted(scenario, &like).text, HasSubstr(std::string("\n  --optimizer ") + optimizer + "\n"));
+  }
+  EXPECT_THAT(emitted(scenario).text, Not(HasSubstr("--optimizer ")));
+}
+
 TEST(CarriedArguments, WhatALaunchSaysBesideTheStepIsWrittenAgain) {
   Scenario scenario = emit_scenario("llama3-8b");
   ASSERT_TRUE(take_wishes(scenario, megatron_wishes()));

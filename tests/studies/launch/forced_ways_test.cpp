@@ -1,0 +1,98 @@
+// What a launch does not say and its software does all the same: shards and overlap that a name or a recipe brings.
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/studies/launch/meant_launch.h"
+
+namespace stepcast::launch {
+namespace {
+
+using meant_launches::meaning_of;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string of_megatron(const std::string& more) {
+  return meaning_of("torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 24 --hidden-size 2048 "
+                    "--num-attention-heads 16 --seq-length 2048 --max-position-embeddings 2048 --vocab-size 32000 "
+                    "--micro-batch-size 1 --global-batch-size 512 --bf16 " +
+                        more + "\n",
+      "run.sh");
+}
+
+/// megatron_fsdp.py sets both overlaps where all is in shards, and that of gradients where weights are not.
+TEST(ForcedWays, ShardersThatOverlapWhateverTheyAreTold) {
+  const std::string fully = "--use-distributed-optimizer --use-megatron-fsdp --data-parallel-sharding-strategy ",
+                    both = "--overlap-grad-reduce --overlap-param-gather ";
+  const auto on = AllOf(HasSubstr("dp_overlap=on"), HasSubstr("param_overlap=on"));
+  EXPECT_THAT(of_megatron(fully + "optim_grads_params"), on);
+  EXPECT_EQ(of_megatron(fully + "optim_grads_params"), of_megatron(fully + "optim_grads_params " + both));
+  EXPECT_THAT(
+      of_megatron(fully + "optim_grads"), AllOf(HasSubstr("dp_overlap=on"), Not(HasSubstr("param_overlap=on"))));
+  EXPECT_THAT(of_megatron(fully + "optim"), Not(HasSubstr("overlap=on")));
+  EXPECT_THAT(of_megatron("--use-torch-fsdp2"), on);
+  EXPECT_THAT(of_megatron("--use-distributed-optimizer"), Not(HasSubstr("overlap=on")));
+  EXPECT_THAT(of_megatron(both + "--use-distributed-optimizer"), on);
+}
+
+/// transformer_config.py: a list of kinds has one for each layer; what mixes them is no all-to-all inside a ring.
+TEST(ForcedWays, KindsOfContextParallelism) {
+  const auto notes = [](const std::string& kinds) {
+    const auto launch = meant_launches::read_in("torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 2 "
+                                                "--hidden-size 2048 --num-attention-heads 16 --seq-length 2048 "
+                                                "--max-position-embeddings 2048 --vocab-size 32000 --bf16 "
+                                                "--micro-batch-size 1 --global-batch-size 512 "
+                                                "--context-parallel-size 2 --cp-comm-type " +
+                                                    kinds + "\n",
+        "run.sh");
+    if (!launch) return to_text(launch.error());
+    const auto reading = read_meaning(*launch, {});
+    if (!reading) return to_text(reading.error());
+    std::string all;
+    for (const std::string& note : reading->notes) all += note + "\n";
+    return all;
+  };
+  EXPECT_THAT(notes("p2p a2a"), HasSubstr("ring in some layers and all-to-all in others"));
+  EXPECT_THAT(notes("a2a+p2p"), HasSubstr("all-to-all inside and ring outside"));
+  EXPECT_THAT(notes("a2a"), Not(HasSubstr("forecast as a ring")));
+}
+
+/// Reinforcement learning is not the step that its arguments tell.
+TEST(ForcedWays, RolloutsInFrontOfAStepAreRefused) {
+  EXPECT_THAT(of_megatron("--perform-rl-step"), HasSubstr("answers that are generated"));
+  EXPECT_THAT(meaning_of("torchrun --nproc_per_node 8 train_rl.py --num-layers 24 --hidden-size 2048\n", "run.sh"),
+      HasSubstr("Megatron-LM's reinforcement learning"));
+  EXPECT_THAT(of_megatron(""), HasSubstr("megatron-lm"));
+}
+
+TEST(ForcedWays, ShardsThatTheNameOfAnOptimizerBrings) {
+  EXPECT_THAT(of_megatron("--optimizer dist_muon"), HasSubstr("zero=1"));
+  EXPECT_THAT(of_megatron("--optimizer muon --use-distributed-optimizer"), HasSubstr("zero=1"));
+  EXPECT_THAT(of_megatron("--optimizer muon"), Not(HasSubstr("zero=1")));
+}
+
+/// recipes/common.py: the optimizer of all recipes lies in shards, and pretraining overlaps.
+TEST(ForcedWays, RecipesOfBridgeThatAreNotReadStartFromTheirCommonOnes) {
+  const auto run = [](const std::string& recipe, const std::string& more) {
+    return meaning_of("torchrun --nproc_per_node 8 scripts/training/run_recipe.py --recipe " + recipe +
+                          " model.tensor_model_parallel_size=1 model.pipeline_model_parallel_size=1 "
+                          "model.context_parallel_size=1 train.micro_batch_size=1 train.global_batch_size=64 "
+                          "model.seq_length=4096 " +
+                          more + "\n",
+        "run.sh");
+  };
+  const std::string pretrain = "llama3_8b_pretrain_config";
+  EXPECT_THAT(run(pretrain, ""), AllOf(HasSubstr("zero=1"), HasSubstr("dp_overlap=on"), HasSubstr("param_overlap=on")));
+  EXPECT_THAT(run(pretrain, "ddp.use_megatron_fsdp=True"), AllOf(HasSubstr("zero=3"), HasSubstr("dp_overlap=on")));
+  EXPECT_THAT(
+      run(pretrain, "ddp.use_megatron_fsdp=True ddp.data_parallel_sharding_strategy=optim_grads"), HasSubstr("zero=2"));
+  EXPECT_THAT(run(pretrain, "ddp.overlap_grad_reduce=False ddp.overlap_param_gather=False"),
+      AllOf(HasSubstr("zero=1"), Not(HasSubstr("overlap=on"))));
+  EXPECT_THAT(run(pretrain, "ddp.use_distributed_optimizer=False"), Not(HasSubstr("zero=1")));
+  EXPECT_THAT(run("llama3_8b_sft_config", ""), HasSubstr("zero=1"));
+}
+
+}  // namespace
+}  // namespace stepcast::launch
