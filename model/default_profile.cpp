@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "model/catalog.h"
+#include "model/profile/kernel_features.h"
 #include "model/profile/profile.h"
 
 namespace stepcast {
@@ -219,12 +221,49 @@ bool same_rates(const Gpu& a, const Gpu& b) {
          a.power_w == b.power_w;
 }
 
+/// Place of the one feature that depends on a law's rates.
+template <typename Names> std::size_t place_of_balance(const Names& names) {
+  const auto at = std::ranges::find(names, std::string_view("compute/memory"));
+  return static_cast<std::size_t>(at - names.begin());
+}
+
+/// Moves what the tables ask of one feature.
+void move_feature(Correction& correction, std::size_t place, float by) {
+  for (std::size_t i = 0; i < correction.feature.size(); ++i)
+    if (correction.feature[i] == place) correction.threshold[i] += by;
+  if (place < correction.low.size()) correction.low[place] += by, correction.high[place] += by;
+}
+
+/// `law` has the rates that a correction is now asked at, `learned` those that it was learned at.
+template <typename Law> void keep_balance(Law& law, const Law& learned, std::size_t place) {
+  const double compute = ratio_or_one(law.compute.value(), learned.compute.value());
+  const double memory = ratio_or_one(law.memory.value(), learned.memory.value());
+  const auto by = static_cast<float>(std::log2(memory / compute));
+  if (by == 0) return;
+  move_feature(law.refinement.correction, place, by);
+  move_feature(law.refinement.width, place, by);
+}
+
+/// Corrections of a kernel stay those that it has on the GPU that was timed. Otherwise a faster GPU has another balance
+/// of compute and memory, its kernels reach other values of the tables, and they can take longer.
+void keep_corrections(Profile& scaled, const Profile& learned) {
+  for (RooflineLaw& law : scaled.gemm)
+    if (const RooflineLaw* own = find_gemm(learned, law.precision, law.block_scaled))
+      keep_balance(law, *own, place_of_balance(gemm_feature_names));
+  keep_balance(scaled.attention, learned.attention, place_of_balance(attention_feature_names));
+  for (std::size_t i = 0; i < scaled.attention_kernels.size(); ++i)
+    keep_balance(scaled.attention_kernels[i], learned.attention_kernels[i], place_of_balance(attention_feature_names));
+  for (std::size_t i = 0; i < scaled.moe.size(); ++i)
+    keep_balance(scaled.moe[i], learned.moe[i], place_of_balance(moe_feature_names));
+}
+
 /// For a GPU that somebody describes. Among the chips of a catalogue a higher peak per multiprocessor is a higher
 /// clock, which the power limit takes back; one that somebody writes down is meant: the design does as much at the
 /// clocks of `from`.
 Profile scaled_to_described(const Profile& profile, const Gpu& from, const Gpu& to) {
   Profile out = scaled_profile(profile, from, to);
   out.sustained_slowdown = sustained_slowdown(profile.sustained_slowdown, from, to, false);
+  keep_corrections(out, with_all_precisions(profile, from));
   return out;
 }
 
