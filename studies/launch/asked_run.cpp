@@ -56,7 +56,8 @@ Expected<void> check_nodes(
   if (hints.lenient || here > there) return warnings.push_back(std::move(text)), Expected<void>{};
   std::vector<std::string> fitting;
   for (const Machine& machine : built_in().machines)
-    if (machine.levels.front().gpus == here) fitting.push_back(machine.id);
+    if (machine.levels.front().gpus == here || machine.levels.front().gpus > largest_node)
+      fitting.push_back(machine.id);
   return fail(launch.where, std::move(text),
       fmt::format("--machine {}; or --lenient for full nodes",
           fitting.empty() ? "FILE, of a machine with such nodes"

@@ -73,8 +73,8 @@ std::string heads_over_all_to_all(LaunchView& run, std::int64_t groups) {
   const std::int64_t heads = run.heads / run.tp, pairs = std::max<std::int64_t>(1, groups / run.tp);
   const bool grouped = groups > 0 && pairs % run.cp != 0;
   return text_if(heads % run.cp != 0 || grouped,
-      "cp {} by all-to-all divides neither all query heads nor all key heads of a rank ({} and {} at tp {}): "
-      "Transformer Engine refuses it",
+      "cp {} by all-to-all does not divide the {} query heads and {} key heads of a rank at tp {}: Transformer Engine "
+      "refuses it",
       run.cp, heads, groups > 0 ? pairs : heads, run.tp);
 }
 

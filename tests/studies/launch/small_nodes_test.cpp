@@ -32,6 +32,7 @@ TEST_F(StrangersLaunch, SmallNodesAreSaidWhoeverTellsTheGpus) {
       const Ran ran = predict("--launch", launch, more);
       EXPECT_EQ(ran.code, 2) << launch << more;
       EXPECT_THAT(ran.err, HasSubstr("4 GPUs on each node, and DGX H100 has 8")) << launch << more;
+      EXPECT_THAT(ran.err, HasSubstr("gb200-nvl72")) << "a rack takes nodes of any size";
       const Ran lenient = predict("--launch", launch, std::string(more) + " --lenient");
       EXPECT_EQ(lenient.code, 0) << lenient.err;
       EXPECT_THAT(lenient.out + lenient.err, HasSubstr("4 GPUs on each node, and DGX H100 has 8")) << launch;
