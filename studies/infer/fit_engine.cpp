@@ -72,7 +72,7 @@ class RowFit {
       out.tuning.network = *networks.begin(), out.tuning.of_network = as_one_more(ratios);
       return out;
     }
-    out.tuning.network.clear(), out.tuning.of_network = {};
+    out.tuning.network.clear(), out.tuning.of_network = Engine::Tuning().of_network;
     for (const std::string& network : networks) {
       std::vector<std::size_t> rest, out_of_it;
       for (const std::size_t i : all) (cases[i].model == network ? out_of_it : rest).push_back(i);

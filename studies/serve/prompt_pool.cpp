@@ -60,8 +60,9 @@ Saturation joined(PromptPool& prompts, const infer::Serving& words, const sim::S
   out.binds = "decode";
   const auto bound_by = [&](double requests_per_second, const char* binds) {
     if (requests_per_second >= out.requests_per_second) return;
-    const ServedRates bound{
-        .requests_per_second = requests_per_second, .words_per_second = requests_per_second * mean_words(requests)};
+    ServedRates bound;
+    bound.requests_per_second = requests_per_second;
+    bound.words_per_second = requests_per_second * mean_words(requests);
     if (requests_per_second < out.waiting.requests_per_second) out.waiting = bound;
     out = {bound, out.waiting, 0, binds};
   };

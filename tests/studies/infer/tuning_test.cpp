@@ -171,6 +171,54 @@ TEST(Tuning, ExpertsHaveAFigureOfTheirOwn) {
   EXPECT_NEAR((two.time - one.time) / experts, 1, 1e-9);
 }
 
+/// A factor below 1 is of what experts take beyond their bytes at the datasheet's rate: with 0 they are there, and
+/// never below, whatever the batch.
+TEST(Tuning, ExpertsTakeNoLessThanTheRoof) {
+  const Machine machine = run::choose_machine("dgx-b200", "machine")->row;
+  const auto iteration = [&](double factor, double sequences) {
+    Engine engine = **find_row(built_in().engines, "tensorrt-llm", "engine");
+    for (Engine::Tuning& tuning : engine.tunings) tuning.experts = factor;
+    ServingWishes wishes;
+    wishes.tp = 2, wishes.weights = "mxfp4";
+    const Serving serving = *serving_of(
+        wishes, *run::choose_network("gpt-oss-120b", "network"), *run::choose_machine("dgx-b200", "machine"), engine);
+    return ServingCost(serving).time(sim::Rows{sequences, 1, 1000});
+  };
+  for (const double sequences : {1.0, 8.0, 64.0, 256.0}) {
+    const sim::IterationTime law = iteration(1, sequences), half = iteration(0.5, sequences),
+                             roof = iteration(0, sequences);
+    int products = 0;
+    for (std::size_t i = 0; i < roof.parts.size(); ++i) {
+      const sim::IterationPart& part = roof.parts[i];
+      if (part.label != "expert.up" && part.label != "expert.down") continue;
+      ++products;
+      const Seconds bytes = part.bytes / machine.gpu.memory_bandwidth;
+      EXPECT_GE(part.time / bytes, 1 - 1e-9) << part.label << " of " << sequences;
+      EXPECT_NEAR((half.parts[i].time - part.time) / (law.parts[i].time - part.time), 0.5, 1e-6) << part.label;
+    }
+    EXPECT_EQ(products, 2);
+    EXPECT_NEAR((half.time - roof.time) / (law.time - roof.time), 0.5, 1e-6);
+  }
+}
+
+/// Figures of one network have the spread of its own records there, and a wide one elsewhere.
+TEST(Tuning, TheNetworkOfAFitHasAnIntervalOfItsOwn) {
+  const auto spread = [](const char* network) {
+    const Engine engine = **find_row(built_in().engines, "tensorrt-llm", "engine");
+    ServingWishes wishes;
+    wishes.tp = 2, wishes.weights = "mxfp4";
+    const Serving serving = *serving_of(
+        wishes, *run::choose_network(network, "network"), *run::choose_machine("dgx-b200", "machine"), engine);
+    return ServingCost(serving).time(sim::Rows{64, 1, 1000}).spread;
+  };
+  const Spread own = spread("gpt-oss-120b"), other = spread("gpt-oss-20b");
+  EXPECT_GT(own.p10, other.p10 + 0.02);
+  EXPECT_LT(own.p90, other.p90 - 0.1);
+  Engine::Tuning tuning;
+  tuning.spread = {0.5, 2};
+  EXPECT_EQ(tuning.spread_of("").p10, 0.5) << "no network is the one of no fit";
+}
+
 /// 32 layers with two products of experts each: 64 starts of 10 us are 0.64 ms, of which each product has 0.32.
 TEST(Tuning, EachCallOfExpertsStarts) {
   const auto iteration = [](double microseconds) {
