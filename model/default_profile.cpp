@@ -150,6 +150,7 @@ Profile scaled_profile(const Profile& profile, const Gpu& from, const Gpu& to) {
     for (Seconds* time : {&law.state, &law.chunk, &law.state_step}) *time = *time * units;
     law.source = Source::transferred;
     law.spread = transferred_spread(law.spread);
+    law.refinement = {};  // of the GPU that was timed: one of its features is the law's own time
   }
   for (AttentionLaw& law : out.attention_kernels) scale_attention(law);
   scale_memory(out.memory);

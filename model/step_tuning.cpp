@@ -226,9 +226,10 @@ double shrunk(double own, double usual, double groups, double usual_counts) {
   return std::sqrt((groups * a * a + usual_counts * b * b) / (groups + usual_counts));
 }
 
-/// What is told of a run never widens its interval: what is added to a fit's for all that its held-out runs did not
-/// show ends where the interval of software begins of which nothing is known. A fit that is wider by itself (`own`)
-/// stays as wide as its groups can say: unknown software's interval counts like the programs in its mean.
+/// What is told of a run is no reason for a wider interval: what is added to a fit's for all that its held-out runs did
+/// not show ends where the interval of unknown software begins, as it is without the run's own fits. A fit that is
+/// wider by itself (`own`) stays as wide as its groups can say: unknown software's interval counts like the programs in
+/// its mean.
 FoundFit no_wider_than(const FoundFit& unknown, const StepFit& own, FoundFit found) {
   if (!unknown.fit) return found;
   Spread widest = unknown.fit->spread;

@@ -56,8 +56,8 @@ constexpr std::string_view amd = "AMD's GPUs", nvidia = "NVIDIA's GPUs";
 // Resources of the vendors' device plugins and their Container Device Interface, the device that ROCm's containers are
 // given (rocm.docs.amd.com, "Running ROCm Docker containers"), registries and tags of images, and what engines call
 // kernels of AMD alone (sglang's and vLLM's attention backends).
-constexpr ChipWord vendor_words[] = {{"amd.com/gpu", amd}, {"/dev/kfd", amd}, {"rocm", amd}, {"aiter", amd},
-    {"nvidia.com/gpu", nvidia}, {"nvcr.io/", nvidia}};
+constexpr ChipWord vendor_words[] = {
+    {"amd.com/gpu", amd}, {"/dev/kfd", amd}, {"rocm", amd}, {"nvidia.com/gpu", nvidia}, {"nvcr.io/", nvidia}};
 // Only ROCm, its libraries and kernels of it read these (ROCm/HIP, ROCm/ROCR-Runtime, ROCm/MIOpen, ROCm/hipBLASLt,
 // ROCm/rccl, ROCm/aiter; vllm/envs.py; python/sglang/srt of sgl-project/sglang).
 constexpr std::string_view rocm_variables[] = {"HSA_", "HIP_", "HIPBLASLT_", "MIOPEN_", "RCCL_", "ROCBLAS_", "ROCR_",

@@ -75,14 +75,15 @@ ScanLaw transferred_law(const Profile& profile, const ScanFunction& function) {
 /// Forward kernels alone were timed.
 KernelTime corrected_scan(const ScanLaw& law, const ScanShape& scan, KernelTime out) {
   const Refinement& refinement = law.refinement;
-  if (refinement.correction.empty()) return out;
+  if (refinement.correction.empty() && refinement.width.empty()) return out;
   const ScanFeatures features = scan_features(scan, out.time);
-  const double outside = distance_outside(refinement.correction, features);
+  const Correction& bounds = refinement.correction.empty() ? refinement.width : refinement.correction;
+  const double outside = distance_outside(bounds, features);
   out.time = out.time * std::exp(faded(sum_at(refinement.correction, features), outside));
   const double width = std::exp(faded(sum_at(refinement.width, features), outside)) * (1 + outside / 2);
   out.spread = {std::pow(refinement.spread.p10, width), std::pow(refinement.spread.p90, width)};
-  out.corrected = true;
-  out.error = {refinement.held_out.mape, refinement.held_out.samples};
+  out.corrected = !refinement.correction.empty();
+  if (out.corrected) out.error = {refinement.held_out.mape, refinement.held_out.samples};
   return out;
 }
 

@@ -168,7 +168,9 @@ EnginePrice EngineCost::product(const KernelWork& work, double m, const Routing&
   if (!time) {
     KernelWork asked_for = work;
     asked_for.m = m;
-    return price_of(moves_->work(asked_for), Binding::weights);
+    EnginePrice price = price_of(moves_->work(asked_for), Binding::weights);
+    price.roof = price.time;
+    return price;
   }
   // Tables multiply the same weights again and again, which a large L2 holds; an engine's layers have weights of their
   // own.

@@ -38,17 +38,17 @@ std::string row_of(const EnginePool& pool) {
 
 /// The row that is told in place of the launch's, where it is of the same engine: what the launch says changes it all
 /// the same.
-std::optional<std::string> told_row(const EnginePool& pool, const ToldFlags& told) {
+std::optional<Engine> told_row(const EnginePool& pool, const ToldFlags& told) {
   const auto flag = told.find("--engine");
   if (flag == told.end()) return std::nullopt;
-  const auto chosen = run::choose_engine(flag->second, "--engine");
+  auto chosen = run::choose_engine(flag->second, "--engine");
   if (!chosen) return std::nullopt;
   const std::string_view engine = pool.server.program->engine;
   const bool same =
       chosen->row.id == engine || std::ranges::any_of(engine_releases(), [&](const EngineRelease& release) {
         return release.engine == engine && release.row == chosen->row.id;
       });
-  return same ? std::optional(chosen->row.id) : std::nullopt;
+  return same ? std::optional(std::move(chosen->row)) : std::nullopt;
 }
 
 /// Which release is meant, where that decides on the row.
@@ -87,9 +87,14 @@ Expected<std::int64_t> whole_prompt_positions(
 Expected<void> settle_row(const EngineSettings& s, const EnginePool& pool, const NetworkSpec& network, const Gpu& gpu,
     const ToldFlags& told, AskedEngine& out) {
   const std::string_view table = pool.server.program->table;
-  const auto same = told_row(pool, told);
-  TRY(auto chosen, run::choose_engine(same.value_or(row_of(pool)), "--engine"));
-  out.row = std::move(chosen.row), out.of_told_row = same.has_value();
+  auto same = told_row(pool, told);
+  out.of_told_row = same.has_value();
+  if (same) {
+    out.row = std::move(*same);
+  } else {
+    TRY(auto chosen, run::choose_engine(row_of(pool), "--engine"));
+    out.row = std::move(chosen.row);
+  }
   Engine usual = as_usual(out.row, gpu, {s.tp, s.groups, table == "vllm-offline"});
   if (pool.server.program->engine == "vllm" && s.whole_prompts.value_or(false) && !s.most_positions &&
       !told.contains("--most-positions")) {
@@ -99,7 +104,12 @@ Expected<void> settle_row(const EngineSettings& s, const EnginePool& pool, const
   }
   change(out.row.most_sequences, std::optional(s.most_sequences.value_or(usual.most_sequences)), "most_sequences", out);
   std::int64_t positions = s.most_positions.value_or(usual.most_positions);
-  if (s.positions_together) positions = std::min(positions, *s.positions_together);
+  if (s.positions_together && *s.positions_together < positions) {
+    out.notes.push_back(fmt::format("prompts of {} positions fill an iteration; longer ones are read in pieces of so "
+                                    "many here",
+        *s.positions_together));
+    positions = *s.positions_together;
+  }
   change(out.row.most_positions, std::optional(positions), "most_positions", out);
   change(out.row.most_captured, std::optional(s.most_captured.value_or(usual.most_captured)), "most_captured", out);
   change(out.row.captured, s.captured, "captured", out);
@@ -214,7 +224,7 @@ struct HeldGpus {
 };
 std::optional<HeldGpus> held_gpus(const EnginePool& pool) {
   SaidArguments said = pool.server;
-  const bool several = pool.host.several || pool.on_ray || said.text("nnodes").value_or("1") != "1" ||
+  const bool several = pool.host.on_several() || pool.on_ray || said.text("nnodes").value_or("1") != "1" ||
                        said.text("node_rank") || said.text("distributed_executor_backend") == "ray";
   if (several && !pool.holds_all) return std::nullopt;
   // of one machine, where those of all ranks may stand on several
@@ -223,9 +233,8 @@ std::optional<HeldGpus> held_gpus(const EnginePool& pool) {
       if (const auto names = pool.environment.find(variable); names != pool.environment.end())
         if (const std::int64_t count = calibrate::visible_devices(names->second); count > 0)
           return HeldGpus{count, fmt::format("{} {:.40}", variable, names->second)};
-  if (pool.host.count > 0)
-    return HeldGpus{
-        pool.host.count, fmt::format("{} {} asked for", pool.host.count, pool.host.count == 1 ? "GPU is" : "GPUs are")};
+  if (const std::int64_t count = pool.host.of_machine(); count > 0)
+    return HeldGpus{count, fmt::format("{} {} asked for", count, count == 1 ? "GPU is" : "GPUs are")};
   return std::nullopt;
 }
 
@@ -262,7 +271,7 @@ Expected<std::int64_t> node_gpus_of(
   TRY(const auto nodes, pool.server.count("nnodes"));
   TRY(const auto local, pool.server.count("data_parallel_size_local"));
   TRY(const auto of_node, pool.server.count("gpus_per_node"));
-  const std::int64_t given = pool.host.several ? pool.host.count : pool.host.node;
+  const std::int64_t given = pool.host.on_several() ? pool.host.of_machine() : pool.host.node;
   std::int64_t gpus = of_node.value_or(given);
   if (nodes && *nodes > 1) {
     if (ranks % *nodes != 0)
@@ -311,10 +320,20 @@ Expected<void> put_split(
 
 }  // namespace
 
+namespace {
+
+/// The id of the row that counts.
+std::string row_named(const EnginePool& pool, const ToldFlags& told) {
+  if (const auto same = told_row(pool, told)) return same->id;
+  const auto flag = told.find("--engine");
+  return flag == told.end() ? row_of(pool) : flag->second;
+}
+
+}  // namespace
+
 std::string release_of(const EnginePool& pool, const ToldFlags& told) {
   const auto row = told.find("--engine");
-  const std::string own(pool.server.program->engine),
-      named = row == told.end() ? row_of(pool) : told_row(pool, told).value_or(row->second);
+  const std::string own(pool.server.program->engine), named = row_named(pool, told);
   std::string first = "0";  // of the row's releases
   for (const EngineRelease& each : engine_releases()) {
     if (each.engine != own) continue;

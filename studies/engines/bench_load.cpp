@@ -191,13 +191,19 @@ Expected<BenchLoad> sglang_load(SaidArguments& said) {
   return load;
 }
 
-Expected<BenchLoad> trtllm_load(SaidArguments& said, const std::optional<MadeRequests>& made) {
+Expected<BenchLoad> trtllm_load(SaidArguments& said, std::optional<MadeRequests> made) {
   BenchLoad load;
+  const auto reads = said.text("dataset");
+  if (made && !made->file.empty() && reads && *reads != made->file) made.reset();
   said.find("dataset"), said.find("subcommand"), said.find("target_input_len"), said.find("target_output_len");
   TRY(const auto read, count_or(said, "num_requests", 0));
   const std::int64_t requests = read > 0 ? read : made ? made->count : 0;
-  if (made) put_lengths(load, static_cast<double>(made->input), static_cast<double>(made->output), 0);
-  else load.open.emplace_back(of_a_file);
+  if (made) {
+    put_lengths(load, static_cast<double>(made->input), static_cast<double>(made->output), 0);
+    load.notes.emplace_back("its requests are those that prepare_dataset makes in the same script");
+  } else {
+    load.open.emplace_back(of_a_file);
+  }
   TRY(const auto users, count_or(said, "concurrency", 0));
   if (requests > 0) load.flags["--requests"] = std::to_string(requests);
   if (users > 0) load.flags["--concurrency"] = std::to_string(users);

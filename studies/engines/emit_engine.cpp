@@ -131,6 +131,8 @@ std::string sglang_text(const Wanted& w) {
   say_cache(w, "fp8_e4m3", server);
   server.given("--max-running-requests", w.sequences * w.groups);
   server.given("--chunked-prefill-size", w.positions * w.groups);
+  constexpr std::int64_t usual_together = 16'384;  // max_prefill_tokens, which bounds pieces too
+  if (w.positions > usual_together) server.given("--max-prefill-tokens", w.positions);
   return server.text();
 }
 

@@ -194,7 +194,7 @@ Expected<EngineLaunch> read_engine_launch(const EngineLaunchSource& source) {
       std::ranges::count(commands.made, commands.made.front()) == static_cast<std::ptrdiff_t>(commands.made.size()))
     out.made = commands.made.front();
   if (out.server.program->loads) return out;
-  out.doubts.insert(out.doubts.end(), addressed.doubts.begin(), addressed.doubts.end());
+  out.load_doubts = std::move(addressed.doubts);
   out.notes.insert(out.notes.end(), addressed.notes.begin(), addressed.notes.end());
   // Loops over loads are benchmarks of their own: flags say which of them is meant.
   auto bench = only_one(addressed.benches, shown, "load it");
@@ -210,6 +210,7 @@ Expected<EngineLaunch> read_engine_launch(const EngineLaunchSource& source) {
 Expected<std::vector<std::string>> understood(const EngineLaunch& launch, bool lenient) {
   std::vector<std::string> doubts = launch.doubts, refused, warnings, aside;
   if (!launch.unlike_gpus.empty()) doubts.push_back(launch.unlike_gpus);
+  doubts.insert(doubts.end(), launch.load_doubts.begin(), launch.load_doubts.end());
   const auto look_at = [&](const SaidArguments& said, bool hangs) {
     doubts.insert(doubts.end(), said.unknown.begin(), said.unknown.end());
     for (const GivenArgument& given : said.all) {

@@ -25,10 +25,11 @@ struct EngineLaunchSource {
 /// The pool that reads and says, or one that says the tokens of prompts that others read.
 struct EngineLaunch : EnginePool {
   std::optional<EnginePool> prompts;
-  std::optional<SaidArguments> bench;  ///< another command that loads it; a server that loads itself has none
-  std::optional<MadeRequests> made;    ///< that a command beside them writes, for a benchmark that reads a file
-  std::optional<BenchLoad> load;       ///< what the file of both pools says of it
-  std::string unlike_gpus;             ///< the pools ask for unlike ones; "": they do not
+  std::optional<SaidArguments> bench;    ///< another command that loads it; a server that loads itself has none
+  std::optional<MadeRequests> made;      ///< that a command beside them writes, for a benchmark that reads a file
+  std::optional<BenchLoad> load;         ///< what the file of both pools says of it
+  std::vector<std::string> load_doubts;  ///< whether `bench` loads these engines
+  std::string unlike_gpus;               ///< the pools ask for unlike ones; "": they do not
 };
 
 /// Errors: no such command, or several that differ, with their lines; files that may not be opened. `doubts` and

@@ -103,6 +103,7 @@ Expected<LaunchedArguments> with_launch(const Arguments& arguments, std::span<co
   TRY(auto launch, read_engine_launch(*source));
   const bool lenient = arguments.has("--lenient");
   if (arguments.has("--prefill-machine")) launch.unlike_gpus.clear();
+  if (find_flag(flags, "--concurrency") == nullptr) launch.load_doubts.clear();  // an iteration has no load
   TRY(out.warnings, understood(launch, lenient));
   const std::string network = arguments.words.empty() ? "" : arguments.words[0];
   // How many guesses are right no launch tells: --lenient forecasts without them where nobody does.

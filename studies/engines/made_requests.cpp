@@ -16,17 +16,18 @@ bool has_word(const EngineLine& line, std::string_view word) {
   return std::ranges::any_of(line.words, [&](const ShellWord& one) { return one.text == word; });
 }
 
-/// "--input-mean 1024", "--input-mean=1024"; nullopt: it is not told, or hangs on a variable.
-std::optional<std::int64_t> option(const EngineLine& line, std::string_view name) {
+/// "--input-mean 1024", "--input-mean=1024"; "": it is not told, or hangs on a variable.
+std::string text_option(const EngineLine& line, std::string_view name) {
   for (std::size_t at = 0; at < line.words.size(); ++at) {
-    const std::string_view word = line.words[at].text;
+    const std::string& word = line.words[at].text;
     if (!line.words[at].unset.empty() || !word.starts_with(name)) continue;
-    if (word.size() > name.size() && word[name.size()] == '=')
-      return parsed_number<std::int64_t>(word.substr(name.size() + 1));
-    if (word == name && at + 1 < line.words.size() && line.words[at + 1].unset.empty())
-      return parsed_number<std::int64_t>(line.words[at + 1].text);
+    if (word.size() > name.size() && word[name.size()] == '=') return word.substr(name.size() + 1);
+    if (word == name && at + 1 < line.words.size() && line.words[at + 1].unset.empty()) return line.words[at + 1].text;
   }
-  return std::nullopt;
+  return "";
+}
+std::optional<std::int64_t> option(const EngineLine& line, std::string_view name) {
+  return parsed_number<std::int64_t>(text_option(line, name));
 }
 
 }  // namespace
@@ -44,7 +45,7 @@ std::optional<MadeRequests> made_requests(const EngineLine& line) {
              output = option(line, "--output-mean");
   const bool alike = option(line, "--input-stdev") == 0 && option(line, "--output-stdev") == 0;
   if (!alike || !count || !input || !output || *count < 1 || *input < 1 || *output < 1) return std::nullopt;
-  return MadeRequests{*count, *input, *output};
+  return MadeRequests{*count, *input, *output, text_option(line, "--output")};
 }
 
 }  // namespace stepcast::engines

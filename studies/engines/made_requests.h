@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "studies/engines/line/engine_line.h"
 
@@ -12,6 +13,7 @@ namespace stepcast::engines {
 /// All of one length.
 struct MadeRequests {
   std::int64_t count = 0, input = 0, output = 0;
+  std::string file;  ///< that they are written to; "": a redirection of the shell, or the program's own
   bool operator==(const MadeRequests&) const = default;
 };
 

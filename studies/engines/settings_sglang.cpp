@@ -58,8 +58,6 @@ Expected<void> read_sglang_batching(SaidArguments& said, EngineSettings& out) {
   out.positions_together = together.value_or(usual);
   if (piece && *piece > 0) out.most_positions = std::max<std::int64_t>(1, *piece / out.groups);
   else if (piece) out.whole_prompts = true, out.most_positions = together.value_or(usual);
-  if (together && (!piece || *piece > *together))
-    out.notes.push_back(fmt::format("max_prefill_tokens {}: longer prompts are read in pieces of so many", *together));
   TRY(const auto mixed, said.flag("enable_mixed_chunk"));
   if (mixed && *mixed) out.prompts_apart = false;
   TRY(const auto after, said.flag("disable_overlap_schedule"));

@@ -69,6 +69,7 @@ class RowFit {
       for (const InferenceCase& made : at(out.tuning.products).cases)
         ratios.push_back(made.measured_seconds / time_of(made, engine_, out.tuning).value());
       if (networks.empty()) return out;
+      if (row_.network != *networks.begin()) out.tuning.spread = Engine::Tuning().spread;
       out.tuning.network = *networks.begin(), out.tuning.of_network = as_one_more(ratios);
       return out;
     }

@@ -11,12 +11,14 @@ namespace {
 
 void write_run(JsonWriter& json, const Scenario& scenario) {
   const Plan& plan = scenario.plan;
-  json.object("run", "network", scenario.network.row.id, "machine", scenario.machine.row.id, "gpu",
+  json.open("run");
+  json.fields("network", scenario.network.row.id, "machine", scenario.machine.row.id, "gpu",
       scenario.machine.row.gpu.id, "stack", scenario.stack.row.id, "profile", scenario.profile.row.id, "split",
       in_words(scenario), "gpus", plan.gpus, "micro_batch", plan.micro_batch, "micro_batches", scenario.micro_batches,
       "global_batch", plan.global_batch, "sequence", plan.sequence, "precision", to_text(plan.precision), "parameters",
-      run::parameters_of(scenario.network), "active_parameters",
-      run::active_parameters_of(scenario.network).value_or(0));
+      run::parameters_of(scenario.network));
+  if (const auto active = run::active_parameters_of(scenario.network)) json.field("active_parameters", *active);
+  json.close();
   if (!scenario.network.id.empty()) return;
   const NetworkSpec* row = same_in_catalog(scenario.network.row);
   json.object(

@@ -124,12 +124,14 @@ void LaunchReader::take_visible() {
 bool LaunchReader::has_parts() const {
   const std::string_view first = words_.empty() ? "" : launcher_kind(words_.front().text);
   if (first != "srun" && first != "mpirun") return false;
-  return std::ranges::any_of(words_, [](const ShellWord& word) {
-    const auto names = [&](std::string_view group) {
-      return argument_name(word.text.substr(0, word.text.find('='))) == group;
-    };
-    return word.text == ":" || (is_option(word.text) && std::ranges::any_of(part_groups, names));
-  });
+  for (std::size_t at = 1; at < words_.size(); ++at) {
+    const std::string& word = words_[at].text;
+    const auto names = [&](std::string_view group) { return argument_name(word.substr(0, word.find('='))) == group; };
+    // the value of an option, and the last word, set no part off
+    if (word == ":" && at + 1 < words_.size() && !is_option(words_[at - 1].text)) return true;
+    if (is_option(word) && std::ranges::any_of(part_groups, names)) return true;
+  }
+  return false;
 }
 
 /// Leaves a launcher for one inside of it.
@@ -141,7 +143,7 @@ void LaunchReader::take_step() {
 /// What a launcher is told against the job that it runs in: Slurm refuses a step of more nodes than its job has (man
 /// srun), and what is started on more nodes than it counts, or counts more than there are, does not meet.
 void LaunchReader::hold_against_job(const LaunchLine& batch) {
-  if (out_.launcher.empty() || launcher_ == "srun") take_step();
+  take_step();
   const std::int64_t job = batch.nodes;
   if (!batch.doubted.empty()) out_.doubted = batch.doubted;
   else if (has_parts()) out_.doubted = of_parts;
@@ -155,13 +157,17 @@ void LaunchReader::hold_against_job(const LaunchLine& batch) {
   if (told_nodes_ > 0 && starts > told_nodes_ && step_tasks_ == 0)
     out_.doubted = fmt::format("srun starts {} on {} nodes, and it is told {}", launcher_, starts, told_nodes_);
   const std::size_t colon = nodes_range_.find(':');
-  if (colon == nodes_range_.npos || job <= 0) return;
+  const std::int64_t started = in_step_ && step_nodes_ > 0 ? step_nodes_ : job;
+  if (colon == nodes_range_.npos || started <= 0) return;
   const std::int64_t least = launch_count(nodes_range_.substr(0, colon)),
                      most = launch_count(nodes_range_.substr(colon + 1));
   if (least <= 0 || most <= 0) return;
-  if (job < least || job > most)
-    out_.doubted = fmt::format("{} takes {} nodes, and the job has {}", launcher_, nodes_range_, job);
-  else out_.notes.push_back(fmt::format("{} takes {} nodes: the {} of the job", launcher_, nodes_range_, job));
+  const char* whose = started == job ? "job" : "step";
+  if (started < least || started > most)
+    out_.doubted = fmt::format("{} takes {} nodes, and the {} has {}", launcher_, nodes_range_, whose, started);
+  else
+    out_.nodes = started,
+    out_.notes.push_back(fmt::format("{} takes {} nodes: the {} of the {}", launcher_, nodes_range_, started, whose));
 }
 
 /// What #SBATCH lines add up to.

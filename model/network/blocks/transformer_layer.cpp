@@ -100,7 +100,8 @@ int TransformerBuilder::parallel_body(int x, LayerKind kind) {
   if (kind.feed == Feed::experts) experts(x3, x3, y1);
   else mlp(x3, y1, "mlp", f_, {"mlp"});
   if (spec_->linear_bias) y1 = biased("attn.out", y1, {h_}, {"residual"}, "bias_dropout_add");
-  else if (spec_->mlp_bias) y1 = biased("mlp.down", y1, {h_}, {"residual"}, "bias_dropout_add");
+  else if (kind.feed == Feed::mlp && spec_->mlp_bias)
+    y1 = biased("mlp.down", y1, {h_}, {"residual"}, "bias_dropout_add");
   return residual("residual1", x, y1, spec_->joined_output ? std::vector<int>{} : std::vector<int>{h_}, gate_of(2));
 }
 

@@ -110,7 +110,7 @@ class ContainerReader {
   }
 
   Expected<void> task(const YamlNode& root) {
-    const auto found = script_task(root, where_);
+    const auto found = script_task(root, where_, defined_);
     if (!found) return {};
     Surroundings around;
     around.host = found->host, around.copies = found->copies;

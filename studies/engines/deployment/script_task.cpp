@@ -69,8 +69,9 @@ bool tells_nodes_apart(const YamlNode& document) {
 }
 
 /// A task or a service of SkyPilot or dstack (SkyServe's docs; dstackai/dstack, mkdocs/docs/concepts/services.md).
-std::optional<ScriptTask> on_machines(const YamlNode& document, const std::string& where) {
-  const auto found = launch::machine_task(document, true);
+std::optional<ScriptTask> on_machines(
+    const YamlNode& document, const std::string& where, const std::map<std::string, std::string>& defined) {
+  const auto found = launch::machine_task(document, true, defined);
   if (!found) return std::nullopt;
   ScriptTask task;
   task.script = found->script, task.line = 1;
@@ -99,9 +100,10 @@ bool looks_like_script_task(const std::string& text) {
          (has_line(text, "commands:") && has_line(text, "type:"));
 }
 
-std::optional<ScriptTask> script_task(const YamlNode& document, const std::string& where) {
+std::optional<ScriptTask> script_task(
+    const YamlNode& document, const std::string& where, const std::map<std::string, std::string>& defined) {
   if (auto task = truss(document)) return task;
-  return on_machines(document, where);
+  return on_machines(document, where, defined);
 }
 
 }  // namespace stepcast::engines

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -25,6 +26,7 @@ struct ScriptTask {
 bool looks_like_script_task(const std::string& text);
 
 /// nullopt: it is none.
-std::optional<ScriptTask> script_task(const YamlNode& document, const std::string& where);
+std::optional<ScriptTask> script_task(
+    const YamlNode& document, const std::string& where, const std::map<std::string, std::string>& defined);
 
 }  // namespace stepcast::engines

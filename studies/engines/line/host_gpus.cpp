@@ -27,11 +27,12 @@ std::int64_t number_in(std::string_view text) {
 
 /// Slurm's "4", "a100:4", "gpu:4", "gpu:a100:4" and "gpu" (slurm.schedmd.com/sbatch.html, --gres and --gpus-per-node).
 void take_slurm(std::string_view text, HostGpus& out) {
+  text = text.substr(0, text.find('('));
   const std::size_t colon = text.find(':');
   const bool counted = colon == text.npos && (text.empty() || number_in(text) > 0);
   if (!counted) out.kind = text.substr(0, colon);
   const std::string_view count = counted ? text : colon == text.npos ? "" : text.substr(colon + 1);
-  out.count = count.empty() ? 1 : number_in(count.substr(0, count.find('(')));
+  out.count = count.empty() ? 1 : number_in(count);
 }
 
 /// Of --gres, which may ask for other things beside them.
@@ -65,6 +66,11 @@ void take_device(std::string_view text, HostGpus& out, std::set<std::string, std
   if (equals == text.npos || text.ends_with("=all")) return;
   devices.insert(std::string(text));
   out.count = static_cast<std::int64_t>(devices.size());
+}
+
+/// "/data:/models" of a mount, or a file.
+bool is_place(std::string_view word) {
+  return word.starts_with('/') || word.starts_with('.') || word.find(":/") != word.npos || word.find("=/") != word.npos;
 }
 
 enum class Runner : unsigned char { other, slurm, docker };
@@ -102,41 +108,47 @@ void take_reservation(const YamlNode& item, HostGpus& out) {
 
 HostGpus gpus_of_words(std::span<const ShellWord> words) {
   HostGpus out;
-  std::int64_t whole_job = 0;
+  std::int64_t tasks = 0, node_tasks = 0;
   std::set<std::string, std::less<>> devices;
   Runner runner = Runner::other;
   for (std::size_t at = 0; at < words.size(); ++at) {
     const std::string_view word = words[at].text;
     if (!word.starts_with('-')) {
       if (const Runner next = runner_of(word); next != Runner::other) runner = next;
-      else if (const auto vendor = vendor_of(word); runner == Runner::docker && !vendor.empty()) out.vendor = vendor;
+      else if (runner == Runner::docker && !is_place(word))
+        if (const auto vendor = vendor_of(word); !vendor.empty()) out.vendor = vendor;
       continue;
     }
-    if (!words[at].unset.empty()) continue;
-    const std::size_t equals = std::min(word.find('='), word.size());
-    const std::string_view option = word.substr(0, equals);
-    const std::string_view value = equals < word.size() ? word.substr(equals + 1)
-                                   : at + 1 < words.size() && words[at + 1].unset.empty()
-                                       ? std::string_view(words[at + 1].text)
-                                       : std::string_view();
+    const bool glued = word.size() > 2 && word[1] != '-' && word[2] >= '0' && word[2] <= '9';  // -N2
+    const std::size_t end = glued ? 2 : std::min(word.find('='), word.size());
+    const std::string_view option = word.substr(0, end);
+    const bool inside = end < word.size();
+    const bool open = inside ? !words[at].unset.empty() : at + 1 < words.size() && !words[at + 1].unset.empty();
+    const std::string_view value = open                    ? std::string_view()
+                                   : glued                 ? word.substr(2)
+                                   : inside                ? word.substr(end + 1)
+                                   : at + 1 < words.size() ? std::string_view(words[at + 1].text)
+                                                           : std::string_view();
     if (runner == Runner::slurm) {
+      const bool of_nodes = option == "--nodes" || option == "-N";
+      if (of_nodes) out.nodes = number_in(value) > 0 ? number_in(value) : -1;  // a range, or a variable
+      if (open) continue;
       if (option == "--gres") take_generic(value, out);
       if (option == "--gpus-per-node") take_slurm(value, out);
-      if (option == "--nodes" || option == "-N") out.nodes = number_in(value);
+      if (option == "--ntasks" || option == "-n") tasks = number_in(value);
+      if (option == "--ntasks-per-node") node_tasks = number_in(value);
       if (option == "--gpus" || option == "-G") {
         HostGpus all;
         take_slurm(value, all);
-        whole_job = all.count;
+        out.all = all.count;
         if (!all.kind.empty()) out.kind = all.kind;
       }
-    } else if (runner == Runner::docker) {
+    } else if (runner == Runner::docker && !open) {
       if (option == "--gpus") take_docker(value, out);
       if (option == "--device") take_device(value, out, devices);
     }
   }
-  out.several = out.nodes > 1;
-  const std::int64_t nodes = std::max<std::int64_t>(1, out.nodes);
-  if (out.count == 0 && whole_job % nodes == 0) out.count = whole_job / nodes;
+  if (out.nodes == 0 && node_tasks > 0 && tasks > node_tasks) out.nodes = (tasks + node_tasks - 1) / node_tasks;
   return out;
 }
 
@@ -144,7 +156,7 @@ HostGpus within(const HostGpus& inner, const HostGpus& outer) {
   HostGpus both = inner;
   if (both.kind.empty()) both.kind = outer.kind;
   if (both.vendor.empty()) both.vendor = outer.vendor;
-  if (both.count == 0) both.count = outer.count;
+  if (both.count == 0 && both.all == 0) both.count = outer.count, both.all = outer.all;
   if (both.nodes == 0) both.nodes = outer.nodes, both.several = both.several || outer.several;
   return both;
 }

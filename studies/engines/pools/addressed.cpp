@@ -1,6 +1,8 @@
 #include "studies/engines/pools/addressed.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -34,7 +36,10 @@ bool is_open(SaidArguments& said, std::string_view name) {
 /// "" where it is not known: a container's port may be another one outside.
 std::string listens_at(const FoundLine& server) {
   const std::string& before = server.line.before;
-  const bool inside = before.find("docker ") != before.npos || before.find("podman ") != before.npos;
+  const auto stands_behind = [&](std::string_view program) { return before.find(program) != before.npos; };
+  const bool inside = stands_behind("docker ") || stands_behind("podman ") || stands_behind("nerdctl ");
+  for (const char* elsewhere : {"ssh ", "pdsh ", "clush ", "kubectl ", "oc "})
+    if (stands_behind(elsewhere)) return "";
   const bool as_outside = before.find("--network host") != before.npos ||
                           before.find("--network=host") != before.npos || before.find("--net host") != before.npos ||
                           before.find("--net=host") != before.npos;
@@ -99,6 +104,12 @@ AddressedEngines addressed_engines(std::vector<FoundLine> servers, std::vector<F
   for (const FoundLine& server : out.servers) listen.push_back(listens_at(server));
   for (const FoundLine& bench : out.benches) loaded.push_back(loads_port(bench));
   const bool all_told = !contains(listen, std::string()) && !contains(loaded, std::string());
+  const auto same = [](const std::vector<FoundLine>& lines) {
+    return std::ranges::all_of(lines, [&](const FoundLine& one) { return one.essence == lines.front().essence; });
+  };
+  // Benchmarks at several ports: of each alike, one stands for all.
+  const bool alike =
+      std::ranges::count(loaded, loaded.front()) == std::ssize(loaded) || (same(out.servers) && same(out.benches));
   if (all_told) {
     const std::string port = loaded.front();
     std::vector<FoundLine> chosen;
@@ -111,7 +122,10 @@ AddressedEngines addressed_engines(std::vector<FoundLine> servers, std::vector<F
     else if (chosen.empty())
       out.notes.push_back(
           fmt::format("no engine listens at port {}, which is loaded: a router before all of them", port));
-    else if (chosen.size() < out.servers.size()) {
+    else if (chosen.size() < out.servers.size() && !alike) {
+      out.doubts.push_back(fmt::format("benchmarks load engines at ports {}, and they or the engines differ",
+          fmt::join(std::set<std::string>(loaded.begin(), loaded.end()), ", ")));
+    } else if (chosen.size() < out.servers.size()) {
       out.notes.push_back(fmt::format(
           "the benchmark loads port {}: of {} engines those that listen there are forecast", port, out.servers.size()));
       out.servers = std::move(chosen);

@@ -10,7 +10,7 @@ namespace stepcast::engines {
 
 struct AddressedEngines {
   std::vector<FoundLine> servers;  ///< those that one benchmark loads; all of them where nobody tells
-  std::vector<FoundLine> benches;  ///< of several that are alike, each with engines of its own, one
+  std::vector<FoundLine> benches;  ///< those that load these
   std::vector<std::string> notes, doubts;
 };
 /// Nothing changes where a router stands before the engines, where they are nodes of one, or where an address is not

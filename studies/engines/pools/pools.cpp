@@ -129,8 +129,11 @@ void count_copies(std::vector<FoundLine>& alike, EnginePool& pool) {
 std::string_view vendor_of_line(const FoundLine& found) {
   if (const auto vendor = vendor_of_environment(found.line.environment); !vendor.empty()) return vendor;
   SaidArguments said = found.said;
-  for (const char* name : {"attention_backend", "prefill_attention_backend", "decode_attention_backend"})
-    if (const auto vendor = vendor_of(said.text(name).value_or("")); !vendor.empty()) return vendor;
+  for (const char* name : {"attention_backend", "prefill_attention_backend", "decode_attention_backend"}) {
+    const std::string kernels = lower_case(said.text(name).value_or(""));
+    if (const auto vendor = vendor_of(kernels.find("aiter") == kernels.npos ? kernels : "rocm"); !vendor.empty())
+      return vendor;
+  }
   return {};
 }
 

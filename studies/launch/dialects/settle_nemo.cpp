@@ -105,7 +105,10 @@ void put_common(DialectWords& words, const std::string& recipe) {
   const bool fully = words.is_on("ddp.use_megatron_fsdp") || words.is_on("use_megatron_fsdp");
   std::vector<std::string> put;
   for (const CommonSetting& row : rows) {
-    const bool told = words.launch.told.contains(row.field) || answers_one(words.launch, row.asked);
+    const auto is_told = [&](FieldId field) { return words.launch.told.contains(field); };
+    // --param-overlap follows --dp-overlap
+    const bool follows = row.field == FieldId::param_overlap && is_told(FieldId::dp_overlap);
+    const bool told = follows || is_told(row.field) || answers_one(words.launch, row.asked);
     if (told || (row.fsdp && !fully)) continue;
     words.put(row.name, std::string(row.value));
     put.push_back(fmt::format("{} {}", row.name, row.value));

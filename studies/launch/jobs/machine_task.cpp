@@ -124,7 +124,8 @@ bool looks_like_machine_task(const std::string& text) {
   return !text.starts_with("#!") && (dstack || skypilot);
 }
 
-std::optional<MachineTask> machine_task(const YamlNode& document, bool services) {
+std::optional<MachineTask> machine_task(
+    const YamlNode& document, bool services, const std::map<std::string, std::string>& defined) {
   const TaskKind* kind = kind_of_task(document, services);
   if (kind == nullptr) return std::nullopt;
   MachineTask task;
@@ -135,7 +136,7 @@ std::optional<MachineTask> machine_task(const YamlNode& document, bool services)
     take_gpus(resources->find(kind->gpus), *kind, task);
   std::string exports;
   for (const auto& [name, value] : variables_of(document, *kind, task))
-    exports += fmt::format("export {}={}; ", name, in_quotes(value));
+    if (!defined.contains(name)) exports += fmt::format("export {}={}; ", name, in_quotes(value));
   task.script = script_of(*document.find(kind->commands), exports);
   return task;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -20,6 +21,8 @@ struct MachineTask {
 /// Whether the text of a file may be one; it is none for certain where this says no.
 bool looks_like_machine_task(const std::string& text);
 /// nullopt: it is none. With `services` dstack's services are tasks too: they run for ever, as no training does.
-std::optional<MachineTask> machine_task(const YamlNode& document, bool services = false);
+/// What the user defines goes over the file.
+std::optional<MachineTask> machine_task(
+    const YamlNode& document, bool services = false, const std::map<std::string, std::string>& defined = {});
 
 }  // namespace stepcast::launch

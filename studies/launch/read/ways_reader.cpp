@@ -170,7 +170,10 @@ constexpr ForcedOverlap forced_overlaps[] = {{"use_megatron_fsdp", "Megatron-FSD
     {"use_torch_fsdp2", "PyTorch's FSDP2", 2, &RunOverlap::dp_grad},
     {"use_torch_fsdp2", "PyTorch's FSDP2", 2, &RunOverlap::dp_param}};
 
+/// Flags go over it, and over the stage that has it.
 void force_overlap(const LaunchSubject& subject) {
+  for (const FieldId field : {FieldId::dp_overlap, FieldId::param_overlap, FieldId::zero})
+    if (subject.launch.told.contains(field)) return;
   std::string_view forced;
   for (const ForcedOverlap& row : forced_overlaps) {
     const GivenArgument* given = subject.launch.find(row.argument);

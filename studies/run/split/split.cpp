@@ -101,10 +101,10 @@ ScheduleSize schedule_size(std::int64_t stages, std::int64_t chunks, std::int64_
   return {static_cast<int>(stages), static_cast<int>(chunks), static_cast<int>(micro_batches), 0};
 }
 
-/// Megatron-LM refuses virtual stages without stages (megatron/training/arguments.py), and 1F1B is the same order of
-/// work. The two chunks of a kind that runs there and back are its own.
+/// Megatron-LM refuses virtual stages without stages (megatron/training/arguments.py). So are chunks of other kinds
+/// here; the two chunks of a kind that runs there and back are its own.
 bool interleaves_one_stage(const ScheduleKind& kind, std::int64_t stages, std::int64_t chunks) {
-  return stages == 1 && chunks > 1 && kind.takes_chunks && chunks != kind.own_chunks;
+  return stages == 1 && chunks > 1 && kind.takes_chunks;
 }
 
 }  // namespace

@@ -48,11 +48,12 @@ TEST(GpuWords, VariablesOfRocmAreForGpusOfAmd) {
 
 TEST(GpuWords, VendorsAreToldByResourcesImagesDevicesAndBackends) {
   for (const char* word : {"amd.com/gpu", "rocm/vllm:rocm6.4", "vllm/vllm-openai-rocm:v0.14.0", "/dev/kfd",
-           "lmsysorg/sglang:v0.5.6-rocm700-mi35x", "aiter", "ROCM_AITER_FA"})
+           "lmsysorg/sglang:v0.5.6-rocm700-mi35x", "ROCM_AITER_FA"})
     EXPECT_EQ(vendor_of(word), "AMD's GPUs") << word;
   for (const char* word : {"nvidia.com/gpu", "nvidia.com/gpu=0", "nvcr.io/nvidia/tritonserver:25.03"})
     EXPECT_EQ(vendor_of(word), "NVIDIA's GPUs") << word;
-  for (const char* word : {"vllm/vllm-openai:v0.11.0", "cpu", "FLASH_ATTN", ""}) EXPECT_EQ(vendor_of(word), "") << word;
+  for (const char* word : {"vllm/vllm-openai:v0.11.0", "cpu", "FLASH_ATTN", "/data/waiter", ""})
+    EXPECT_EQ(vendor_of(word), "") << word;
   Machine amd = machine_with("MI300X", "AMD MI300X"), nvidia = machine_with("DGX H100", "NVIDIA H100");
   amd.gpu.architecture = "cdna3", nvidia.gpu.architecture = "hopper";
   EXPECT_TRUE(is_other_vendor("AMD's GPUs", nvidia));

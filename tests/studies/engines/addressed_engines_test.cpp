@@ -50,6 +50,18 @@ TEST(AddressedEngines, TwoBenchmarksLoadAnEngineEach) {
   EXPECT_EQ(got.asked.flags.at("--concurrency"), "16");
 }
 
+/// Benchmarks of unlike loads, or of unlike engines: one of them would be forecast without the other.
+TEST(AddressedEngines, UnlikeBenchmarksAreDoubted) {
+  const std::string other = "vllm bench serve --dataset-name random --random-input-len 1000 --random-output-len 100 "
+                            "--max-concurrency 64 --port 8001\n",
+                    both = engine(0, 8000) + engine(1, 8001) + bench + "--port 8000 &\n" + other;
+  EXPECT_THAT(
+      read(both).error, HasSubstr("benchmarks load engines at ports 8000, 8001, and they or the engines differ"));
+  // of an iteration no benchmark says anything
+  const auto ran = testing_program::run_line("infer --prompt 64 --launch " + written("both.sh", both));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+}
+
 /// Unlike engines are told apart by the port that is loaded.
 TEST(AddressedEngines, UnlikeEnginesAreToldApart) {
   const std::string both = engine(0, 8000) + engine(1, 8001, "Qwen/Qwen3-32B");
@@ -73,6 +85,7 @@ TEST(AddressedEngines, OtherPortsAndModelsAreDoubted) {
       AllOf(HasSubstr("launch.sh:2 asks for Qwen/Qwen3-32B"), HasSubstr("launch.sh:1 serves Qwen/Qwen3-8B")));
   EXPECT_EQ(read(engine(0, 8000, "Qwen/Qwen3-8B --served-model-name q") + bench + "--model Qwen/Qwen3-32B").error, "");
   EXPECT_EQ(read(engine(0, 8000) + bench + "--model mine").error, "");
+  EXPECT_EQ(read("ssh node1 vllm serve Qwen/Qwen3-8B &\n" + bench + "--port 9000").error, "");
 }
 
 /// Who names the command of one engine means every load.
@@ -81,7 +94,7 @@ TEST(AddressedEngines, ACommandThatIsNamedIsTaken) {
   const auto launch = read_engine_launch({.file = path + ":2", .words = {}, .defined = {}, .folders = {}});
   ASSERT_TRUE(launch.has_value()) << to_text(launch.error());
   EXPECT_TRUE(launch->bench.has_value());
-  EXPECT_TRUE(launch->doubts.empty());
+  EXPECT_TRUE(launch->load_doubts.empty());
 }
 
 }  // namespace

@@ -156,6 +156,8 @@ TEST(BenchLoad, RequestsThatTheScriptMakes) {
     EXPECT_EQ(got.asked.flags.at("--concurrency"), "32");
     EXPECT_EQ(got.asked.flags.at("--tp"), "2");
     EXPECT_FALSE(read(first + "--input-stdev 10 --output-stdev 0\n" + bench).asked.flags.contains("--input"));
+    EXPECT_FALSE(read(by_command + even + "trtllm-bench --model Qwen/Qwen3-8B throughput --dataset other.txt --tp 2\n")
+                     .asked.flags.contains("--input"));
     EXPECT_FALSE(read(first + even + by_file + "--input-stdev 10\n" + bench).asked.flags.contains("--input"));
   }
 }

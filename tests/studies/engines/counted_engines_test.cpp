@@ -323,6 +323,8 @@ resources:
   EXPECT_EQ(got.asked.flags.at("--tp"), "4");
   EXPECT_THAT(got.asked.notes, Contains(HasSubstr("release 0.11.0")));
   EXPECT_EQ(flag_of(read(with_changed(service, "resources:", "replicas: 2\nresources:")), "--replicas"), "2");
+  EXPECT_EQ(read(service, {}, "", false, {{"MODEL", "Qwen/Qwen3-8B"}}).asked.network, "qwen3-8b")
+      << "goes over the file";
   EXPECT_THAT(read(with_changed(service, "$DSTACK_GPUS_NUM", "8")).error,
       HasSubstr("tp 8 x pp 1 on one machine, where 4 GPUs are asked for"));
   EXPECT_THAT(read(with_changed(service, "resources:", "replicas: 1..4\nresources:")).error, HasSubstr("replicas"));

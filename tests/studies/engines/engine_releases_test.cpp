@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "model/catalog.h"
 #include "studies/engines/line/engine_program.h"
 #include "tests/studies/engines/asked_launch.h"
 #include "tests/studies/run_program.h"
@@ -67,6 +68,11 @@ TEST(EngineReleases, AToldOneTakesTheLaunchsChanges) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("vLLM 0.14 and later"));
   EXPECT_THAT(ran.out, HasSubstr("most_sequences 64"));
+  // a row of one's own, whose id is the engine's
+  Engine own = **find_row(built_in().engines, "vllm", "engine");
+  own.host_per_request = Seconds(0.5);
+  const std::string file = written("mine.json", write_engine(own));
+  EXPECT_EQ(read(launch, {{"--engine", file}}).asked.row.host_per_request.value(), 0.5);
   EXPECT_THAT(
       run_line(line + "sglang --launch -- " + launch).err, HasSubstr("another engine beside what the launch says"));
 }
@@ -83,6 +89,21 @@ TEST(EngineReleases, SglangsPromptsTogether) {
   EXPECT_EQ(positions("--chunked-prefill-size 32768 --max-prefill-tokens 32768"), 32768);
   EXPECT_EQ(positions("--chunked-prefill-size -1"), 16384);
   EXPECT_EQ(positions("--chunked-prefill-size 1024"), 1024);
+  const auto notes = [](const std::string& more) {
+    return read("python3 -m sglang.launch_server --model-path Qwen/Qwen3-8B " + more).asked.notes;
+  };
+  constexpr const char* said = "longer ones are read in pieces of so many here";
+  EXPECT_THAT(notes("--chunked-prefill-size 131072"), Contains(HasSubstr(said)));
+  EXPECT_THAT(notes("--max-prefill-tokens 32768"), Not(Contains(HasSubstr(said))));
+}
+
+/// What is written is read back with iterations as long.
+TEST(EngineReleases, SglangsLongPiecesAreWrittenWhole) {
+  const auto text =
+      run_line("serve qwen3-8b --engine sglang --most-positions 32768 --input 64 --output 8 --concurrency 4 "
+               "--emit sglang");
+  ASSERT_EQ(text.code, 0) << text.err;
+  EXPECT_EQ(read(text.out).asked.row.most_positions, 32768);
 }
 
 }  // namespace

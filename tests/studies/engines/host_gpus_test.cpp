@@ -23,7 +23,8 @@ const std::string four_ranks = "vllm serve Qwen/Qwen3-8B --tensor-parallel-size 
 /// without, beside other resources.
 TEST(HostGpus, SlurmsAreHeld) {
   for (const char* header : {"#SBATCH --gres=gpu:2", "#SBATCH --gres=nvme:1,gpu:h100:2", "#SBATCH --gpus-per-node=2",
-           "#SBATCH -G 2", "#SBATCH --nodes=1\n#SBATCH --gpus=h100:2", "#SBATCH --gres=gpu:h100:2(S:0-1)"})
+           "#SBATCH -G 2", "#SBATCH --nodes=1\n#SBATCH --gpus=h100:2", "#SBATCH --gres=gpu:h100:2(S:0-1)",
+           "#SBATCH --gres=gpu:2(S:0-1)"})
     EXPECT_THAT(read(std::string("#!/bin/bash\n") + header + "\n" + four_ranks).error,
         HasSubstr("tp 4 x pp 1 on one machine, where 2 GPUs are asked for"))
         << header;
@@ -32,6 +33,10 @@ TEST(HostGpus, SlurmsAreHeld) {
   for (const char* header : {"#SBATCH --gres=gpu:4", "#SBATCH --gpus=8", "#SBATCH --nodes=2\n#SBATCH --gpus=4",
            "#SBATCH --gres=nvme:2", "#SBATCH --gpus-per-node=$N"})
     EXPECT_EQ(read(std::string("#!/bin/bash\n") + header + "\n" + four_ranks).error, "") << header;
+  // how many nodes is not known here, or they are several
+  for (const char* step : {"srun --nodes=$N --gpus-per-node=2", "srun -N2 --gpus-per-node=2",
+           "srun -n 4 --ntasks-per-node=2 --gpus-per-node=2", "srun -N 1-2 --gpus-per-node=2"})
+    EXPECT_EQ(read(std::string(step) + " " + four_ranks).error, "") << step;
   // a step goes over its job
   EXPECT_EQ(read("#!/bin/bash\n#SBATCH --gres=gpu:2\nsrun --gres=gpu:4 " + four_ranks).error, "");
 }
@@ -41,6 +46,9 @@ TEST(HostGpus, NodesOfAJobAreAsSmallAsItSays) {
   const Read got = read("#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --gpus-per-node=2\nsrun " + four_ranks);
   ASSERT_EQ(got.error, "");
   EXPECT_EQ(got.asked.flags.at("--node-gpus"), "2");
+  // all GPUs of a step on the nodes of its job, and those of a job on the nodes of a step
+  for (const char* lines : {"#SBATCH --nodes=2\nsrun --gpus=4 ", "#SBATCH --gpus=4\nsrun -N 2 "})
+    EXPECT_EQ(read(std::string("#!/bin/bash\n") + lines + four_ranks).asked.flags.at("--node-gpus"), "2") << lines;
   EXPECT_FALSE(read("#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --gpus-per-node=4\nsrun " + four_ranks)
                    .asked.flags.contains("--node-gpus"));
 }
@@ -98,6 +106,8 @@ TEST(HostGpus, OtherVendorsAreSaid) {
   EXPECT_THAT(served("pod.yaml", pod("vllm/vllm-openai:v0.11.0", "amd.com/gpu: '1'")).err,
       HasSubstr("tp 2 x pp 1 on one machine, where 1 GPU is asked for"));
   EXPECT_THAT(served("pod.yaml", pod("vllm/vllm-openai:v0.11.0", "nvidia.com/gpu: '2'")).out, Not(HasSubstr("is for")));
+  EXPECT_THAT(served("run.sh", "docker run -v /data/waiter:/m -v /opt/rocm:/r vllm/vllm-openai:v0.11.0 " + serve).out,
+      Not(HasSubstr("is for")));
 }
 
 /// Where the launch does not fit, that it is for other GPUs may be why.
