@@ -84,7 +84,9 @@ struct Engine {
     /// where the figures were fitted on one network alone: its id, and the spread of its own records
     std::string network;
     Spread of_network{0.6, 1.7};
-    [[nodiscard]] const Spread& spread_of(std::string_view id) const { return !network.empty() && id == network ? of_network : spread; }
+    [[nodiscard]] const Spread& spread_of(std::string_view id) const {
+      return !network.empty() && id == network ? of_network : spread;
+    }
   };
   std::vector<Tuning> tunings;
   /// kernels that split the keys of a sequence, and share them among query heads, run up to so many sequences x heads
