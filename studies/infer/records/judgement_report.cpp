@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "model/base/percentile.h"
 #include "studies/infer/records/records.h"
 #include "studies/print/table.h"
 
@@ -38,11 +39,7 @@ struct Errors {
   [[nodiscard]] double mean() const {
     return std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
   }
-  [[nodiscard]] double median() const {
-    std::vector<double> sorted = errors;
-    std::ranges::sort(sorted);
-    return sorted[sorted.size() / 2];
-  }
+  [[nodiscard]] double median() const { return percentile(errors, 0.5); }
   [[nodiscard]] double share_inside() const { return inside / static_cast<double>(errors.size()); }
 };
 
@@ -112,11 +109,9 @@ std::string first_words_text(const InferenceJudgement& judgement) {
   if (series.empty()) return "";
   print::Table table({{"mean TTFT"}, {"version"}, {"model"}, {"GPU"}, {"records", print::Align::right},
       {"median error", print::Align::right}});
-  for (auto& [key, errors] : series) {
-    std::ranges::sort(errors);
+  for (const auto& [key, errors] : series)
     table.add({key[0], key[1], key[2], key[3], fmt::format("{}", errors.size()),
-        fmt::format("{:.1f} %", 100 * errors[errors.size() / 2])});
-  }
+        fmt::format("{:.1f} %", 100 * percentile(errors, 0.5))});
   return "\n" + table.text("");
 }
 
