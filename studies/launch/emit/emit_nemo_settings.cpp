@@ -224,8 +224,11 @@ void add_nemo_split_gaps(std::vector<std::string>& unsaid, const EmitPlan& plan)
   const Scenario& scenario = *plan.scenario;
   const char* own = s.chunks > 1 ? "interleaved-1f1b" : "1f1b";
   const bool tp_overlap = scenario.stack.row.activation_moves == Manners::overlapped;
+  const bool waits = (s.zero >= 2 && scenario.stack.row.gradient_reduces != Manners::overlapped) ||
+                     (s.zero == 3 && scenario.stack.row.weight_gathers != Manners::overlapped);
   add_gaps(unsaid,
-      {text_if(s.schedule != own, "the schedule {}; Megatron-Bridge runs {}", s.schedule, own),
+      {text_if(waits, "data collectives that compute waits for; Megatron-FSDP runs them beside it"),
+          text_if(s.schedule != own, "the schedule {}; Megatron-Bridge runs {}", s.schedule, own),
           text_if(s.chunks > 1 && s.pp == 1,
               "chunks of a single stage; Megatron-Bridge takes them with two stages or more"),
           text_if(!lies_as(s, usual_order) && !lies_as(s, stages_inside),

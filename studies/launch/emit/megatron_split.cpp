@@ -114,6 +114,8 @@ void write_overlap(const EmitPlan& plan, EmittedGroup& group, Unsaid& unsaid) {
     unsaid.emplace_back(
         "weights gathered beside compute while gradients are not; Megatron-LM overlaps both or none, and runs none");
   const Split& split = plan.split;
+  if ((split.zero >= 2 && !gradients) || (split.zero == 3 && !weights))
+    unsaid.emplace_back("data collectives that compute waits for; Megatron-FSDP runs them beside it");
   if (!overlaps(stack.activation_moves)) return;
   if (split.tp == 1 && (split.cp > 1 || split.ep > 1 || split.etp > 1))
     unsaid.emplace_back("moves of activations beside products without tp; Megatron-LM overlaps those of tp alone");
