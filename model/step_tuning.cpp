@@ -149,9 +149,6 @@ FoundFit found(const Profile& profile, StepFit fit, const Stack& stack, Precisio
   return {std::move(fit), borrowed};
 }
 
-/// Programs whose mean forecast the runs that the intervals of mean_fit hold, in the mean.
-std::size_t programs_in_mean(bool experts) { return experts ? 2 : 4; }
-
 // What other software makes of products on this GPU (with experts, of which too few are known on any, anywhere). Laws
 // alone are too fast for nearly every software: clocks sink under sustained load, and no step is as tidy as a
 // benchmark. The intervals hold the middle 80 % of measured over forecast when published runs are forecast by the mean
@@ -173,7 +170,7 @@ FoundFit mean_fit(const Profile& profile, const std::string& stack, bool experts
   for (const auto& [software, logs] : of_software) sum += logs.first / logs.second;
   const double of_dense_networks = std::exp(sum / (programs_in_usual + static_cast<double>(of_software.size())));
   mean.values = {{StepParameter::products, experts ? usual_products(true) : of_dense_networks}};
-  mean.spread = widened(experts ? routed : dense, other_software(profile, stack, experts, programs_in_mean(experts)));
+  mean.spread = widened(experts ? routed : dense, other_software(profile, stack, experts, experts ? 2 : 4));
   mean.gpus = {profile.gpu};
   mean.source = "all software of this profile";
   if (of_software.empty()) {
@@ -219,39 +216,13 @@ FoundFit with_launches(FoundFit found, const Stack& stack, bool experts) {
   return found;
 }
 
-/// `own`, of few groups, shrunk toward what many show: half widths of the logarithm in quadrature, the own one counting
-/// like its groups.
-double shrunk(double own, double usual, double groups, double usual_counts) {
-  const double a = std::log(own), b = std::log(usual);
-  return std::sqrt((groups * a * a + usual_counts * b * b) / (groups + usual_counts));
-}
-
-/// What is told of a run is no reason for a wider interval: what is added to a fit's for all that its held-out runs did
-/// not show ends where the interval of unknown software begins, as it is without the run's own fits. A fit that is
-/// wider by itself (`own`) stays as wide as its groups can say: unknown software's interval counts like the programs in
-/// its mean.
-FoundFit no_wider_than(const FoundFit& unknown, const StepFit& own, FoundFit found) {
-  if (!unknown.fit) return found;
-  Spread widest = unknown.fit->spread;
-  if (!found.fit->foreign) {
-    const double groups = std::max(1, own.groups), programs = static_cast<double>(programs_in_mean(own.experts));
-    if (own.spread.p10 < widest.p10) widest.p10 = std::exp(-shrunk(own.spread.p10, widest.p10, groups, programs));
-    if (own.spread.p90 > widest.p90) widest.p90 = std::exp(shrunk(own.spread.p90, widest.p90, groups, programs));
-  }
-  Spread& spread = found.fit->spread;
-  spread = {std::max(spread.p10, widest.p10), std::min(spread.p90, widest.p90)};
-  return found;
-}
-
 FoundFit nearest_fit(const Profile& profile, const Stack& stack, Precision precision, bool experts) {
   std::vector<std::string> stacks = {fit_name(stack), stack.id};
   stacks.insert(stacks.end(), stack.tuned_like.begin(), stack.tuned_like.end());
   for (const std::string& id : stacks)
     for (const Precision near : nearest_precisions(precision))
       if (const StepFit* fit = fit_of(profile, id, near, experts))
-        return with_launches(
-            no_wider_than(mean_fit(profile, fit_name(stack), experts), *fit, found(profile, *fit, stack, precision)),
-            stack, experts);
+        return with_launches(found(profile, *fit, stack, precision), stack, experts);
   return with_launches(mean_fit(profile, fit_name(stack), experts), stack, experts);
 }
 

@@ -100,53 +100,6 @@ TEST(StepTuning, WhereNoStepWasMeasuredWhatIsUsualAnywhereHolds) {
   EXPECT_FALSE(find_step_fit(none, core(), Precision::bf16, true).fit.has_value());
 }
 
-/// What is added to a fit's own held-out errors for what they lack ends where unknown software begins.
-TEST(StepTuning, WhatIsToldNeverWidensAnInterval) {
-  const Profile others =
-      with_fits({fit_for("jax", Precision::bf16, 1.1), fit_for("llm-foundry", Precision::bf16, 1.1)});
-  const Stack& nemo = **find_row(built_in().stacks, "nemo", "stack");
-  for (const bool experts : {false, true}) {
-    const Spread unknown = find_step_fit(others, nemo, Precision::bf16, experts).fit->spread;
-    for (double half = 0.02; half < 0.5; half += 0.04) {
-      StepFit own = fit_for("nemo", Precision::bf16, 1.1);
-      own.experts = experts, own.spread = {std::exp(-half), std::exp(half)};
-      Profile profile = others;
-      profile.steps.push_back(own);
-      for (const Precision precision : {Precision::bf16, Precision::fp16}) {
-        const Spread told = find_step_fit(profile, nemo, precision, experts).fit->spread;
-        EXPECT_GE(told.p10, std::min(own.spread.p10, unknown.p10)) << half;
-        EXPECT_LE(told.p90, std::max(own.spread.p90, unknown.p90)) << half;
-        EXPECT_LE(told.p10, std::max(own.spread.p10, unknown.p10)) << half;
-        EXPECT_GE(told.p90, std::min(own.spread.p90, unknown.p90)) << half;
-      }
-    }
-  }
-}
-
-/// Of a fit that is wider by itself its groups count against the four programs of unknown software's interval; how
-/// unlike each other the runs of other software are says nothing of this one's.
-TEST(StepTuning, FewGroupsSayLittleOfAWideInterval) {
-  StepFit wide = fit_for("nemo", Precision::bf16, 1.1);
-  wide.spread = {std::exp(-0.5), std::exp(0.5)};
-  const Stack& nemo = **find_row(built_in().stacks, "nemo", "stack");
-  const auto half = [&](int groups, const Stack& stack) {
-    wide.groups = groups;
-    const Profile profile =
-        with_fits({wide, fit_for("jax", Precision::bf16, 1.1), fit_for("llm-foundry", Precision::bf16, 1.1)});
-    return std::log(find_step_fit(profile, stack, Precision::bf16, false).fit->spread.p90);
-  };
-  const Profile others =
-      with_fits({fit_for("jax", Precision::bf16, 1.1), fit_for("llm-foundry", Precision::bf16, 1.1)});
-  const double unknown = std::log(find_step_fit(others, nemo, Precision::bf16, false).fit->spread.p90);
-  ASSERT_LT(unknown, 0.3);
-  EXPECT_NEAR(half(4, nemo), std::sqrt((0.5 * 0.5 + unknown * unknown) / 2), 1e-9);
-  EXPECT_GT(half(2, nemo), unknown);
-  EXPECT_LT(half(2, nemo), half(4, nemo));
-  EXPECT_NEAR(half(4000, nemo), 0.5, 1e-3);
-  ASSERT_NE(core().id, nemo.id);
-  EXPECT_LT(half(4000, core()), 0.3);
-}
-
 TEST(StepTuning, StepsOfOneGpuSayNothingOfOtherSoftware) {
   StepFit many = fit_for("nemo", Precision::fp8, 1.2), one = fit_for("pytorch", Precision::bf16, 0.98);
   many.groups = 3, one.groups = 30, many.most_gpus = 1024, one.most_gpus = 1;

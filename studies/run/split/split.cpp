@@ -101,20 +101,12 @@ ScheduleSize schedule_size(std::int64_t stages, std::int64_t chunks, std::int64_
   return {static_cast<int>(stages), static_cast<int>(chunks), static_cast<int>(micro_batches), 0};
 }
 
-/// Megatron-LM refuses virtual stages without stages (megatron/training/arguments.py). So are chunks of other kinds
-/// here; the two chunks of a kind that runs there and back are its own.
-bool interleaves_one_stage(const ScheduleKind& kind, std::int64_t stages, std::int64_t chunks) {
-  return stages == 1 && chunks > 1 && kind.takes_chunks;
-}
-
 }  // namespace
 
 bool runs_schedule(std::string_view schedule, std::int64_t stages, std::int64_t chunks, std::int64_t micro_batches) {
   if (too_many_actions(stages, chunks, micro_batches)) return false;
   for (const ScheduleKind& kind : schedule_kinds())
-    if (kind.id == schedule)
-      return !interleaves_one_stage(kind, stages, chunks) &&
-             check_size(kind, schedule_size(stages, chunks, micro_batches)).has_value();
+    if (kind.id == schedule) return check_size(kind, schedule_size(stages, chunks, micro_batches)).has_value();
   return false;
 }
 
@@ -126,10 +118,6 @@ Expected<void> check_schedule(const ScheduledRun& run, const std::string& where,
         fmt::format(
             "{} micro-batches on {} stages x {} chunks are absurdly many", run.micro_batches, run.stages, run.chunks),
         fmt::format("at most {:.0f} in all: a smaller global batch or a larger micro-batch", most_actions));
-  if (interleaves_one_stage(**kind, run.stages, run.chunks))
-    return fail(where,
-        fmt::format("{} on one stage has nothing to interleave its {} chunks with", run.schedule, run.chunks),
-        "pp 2 or more, or schedule 1f1b without chunks");
   const auto legal = check_size(**kind, schedule_size(run.stages, run.chunks, run.micro_batches));
   if (legal) return {};
   return fail(where, fmt::format("{}: {}", run.schedule, legal.error().what), legal.error().hint);

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "sim/schedule/schedule_table.h"
 #include "tests/studies/run_program.h"
 
 namespace stepcast::predict {
@@ -80,24 +79,6 @@ TEST(PredictSizes, HintsAreAccepted) {
 
 TEST(PredictSizes, ChunksWithoutStagesAreSaid) {
   EXPECT_THAT(run_line("predict llama3-8b --gpus 8 --chunks 2").out, HasSubstr("--chunks: without pp it does nothing"));
-}
-
-/// Of every kind that cuts stages into chunks, where the user says so; the chunks of a V are its own.
-TEST(PredictSizes, ChunksOfAScheduleOnOneStageAreRefused) {
-  const std::string line = "predict llama3-8b --gpus 8 --tp 8 --global-batch 8 --schedule ";
-  std::size_t refused = 0;
-  for (const sim::ScheduleKind& kind : sim::schedule_kinds()) {
-    if (!kind.takes_chunks || kind.own_chunks > 0) continue;
-    const auto ran = run_line(line + kind.id + " --chunks 2");
-    EXPECT_EQ(ran.code, 2) << kind.id;
-    EXPECT_THAT(ran.err, HasSubstr("on one stage has nothing to interleave its 2 chunks with")) << kind.id;
-    ++refused;
-  }
-  EXPECT_GE(refused, 2U);
-  EXPECT_EQ(run_line(line + "1f1b").code, 0);
-  EXPECT_EQ(
-      run_line("predict llama3-8b --gpus 8 --tp 4 --pp 2 --global-batch 8 --schedule interleaved-1f1b --chunks 2").code,
-      0);
 }
 
 TEST(Help, OfOneCommand) {
