@@ -175,7 +175,7 @@ std::string network_json(const ReadNetwork& read) {
 std::string counted(std::int64_t parameters, std::optional<std::int64_t> active) {
   const auto digits = [](std::int64_t count) { return grouped_digits(static_cast<double>(count)); };
   return fmt::format("\n{} parameters{}", digits(parameters),
-      !active || *active == parameters ? "" : fmt::format(", of which a token meets {}", digits(*active)));
+      !active || *active == parameters ? "" : fmt::format("\n{} of them are met by a token", digits(*active)));
 }
 
 void add_parameters(std::string& text, const ReadNetwork& read) {

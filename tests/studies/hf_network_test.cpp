@@ -333,7 +333,7 @@ TEST(HfNetwork, ActiveParametersLeaveOutExpertsThatATokenDoesNotChoose) {
   EXPECT_EQ(run.at("parameters"), all);
   EXPECT_EQ(run.at("active_parameters"), all - idle);
   EXPECT_THAT(run_line("show network qwen3-30b-a3b").out,
-      HasSubstr("30,532,122,624 parameters, of which a token meets 3,353,032,704"));
+      HasSubstr("30,532,122,624 parameters\n3,353,032,704 of them are met by a token"));
 
   // Biases go with their experts.
   const auto own = run_line("show network gpt-oss-20b --json");
