@@ -10,6 +10,7 @@
 #include "studies/cli/flag_values.h"
 #include "studies/cli/shell_word.h"
 #include "studies/engines/checkpoint.h"
+#include "studies/engines/settings.h"
 #include "studies/run/nouns.h"
 
 namespace stepcast::engines {
@@ -131,8 +132,7 @@ std::string sglang_text(const Wanted& w) {
   say_cache(w, "fp8_e4m3", server);
   server.given("--max-running-requests", w.sequences * w.groups);
   server.given("--chunked-prefill-size", w.positions * w.groups);
-  constexpr std::int64_t usual_together = 16'384;  // max_prefill_tokens, which bounds pieces too
-  if (w.positions > usual_together) server.given("--max-prefill-tokens", w.positions);
+  if (w.positions > sglang_positions_together) server.given("--max-prefill-tokens", w.positions);
   return server.text();
 }
 

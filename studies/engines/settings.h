@@ -40,6 +40,9 @@ struct EngineSettings {
   std::vector<std::string> notes;
 };
 
+/// SGLang's max_prefill_tokens where nothing is said (python/sglang/srt/server_args.py).
+constexpr std::int64_t sglang_positions_together = 16'384;
+
 // By the program's table. Errors: values that no name takes, sizes that do not divide.
 Expected<void> vllm_settings(SaidArguments& said, EngineSettings& out);
 Expected<void> sglang_settings(SaidArguments& said, EngineSettings& out);

@@ -54,10 +54,9 @@ Expected<void> read_sglang_batching(SaidArguments& said, EngineSettings& out) {
   TRY(const auto together, said.count("max_prefill_tokens"));
   // python/sglang/srt/managers/schedule_policy.py, PrefillAdder: no further prompt joins those that come to so many
   // positions, cut or not. One that is longer by itself is cut where chunked_prefill_size says.
-  constexpr std::int64_t usual = 16'384;
-  out.positions_together = together.value_or(usual);
+  out.positions_together = together.value_or(sglang_positions_together);
   if (piece && *piece > 0) out.most_positions = std::max<std::int64_t>(1, *piece / out.groups);
-  else if (piece) out.whole_prompts = true, out.most_positions = together.value_or(usual);
+  else if (piece) out.whole_prompts = true, out.most_positions = together.value_or(sglang_positions_together);
   TRY(const auto mixed, said.flag("enable_mixed_chunk"));
   if (mixed && *mixed) out.prompts_apart = false;
   TRY(const auto after, said.flag("disable_overlap_schedule"));

@@ -40,4 +40,19 @@ inline NetworkSpec tiny_transformer() {
   return spec;
 }
 
+/// The same with sizes that two and four ranks divide: h 8, g 2, r 2, d 4, f 8, v 8, s 4.
+inline NetworkSpec even_transformer(std::int64_t layers) {
+  NetworkSpec spec;
+  spec.id = "even";
+  spec.layers = layers;
+  spec.hidden = 8;
+  spec.ffn_hidden = 8;
+  spec.heads = 4;
+  spec.kv_heads = 2;
+  spec.head_dim = 4;
+  spec.vocab = 8;
+  spec.sequence = 4;
+  return spec;
+}
+
 }  // namespace stepcast::dataflow

@@ -4,6 +4,7 @@
 
 #include "tests/dataflow/execute.h"
 #include "tests/dataflow/ledger.h"
+#include "tests/dataflow/networks.h"
 #include "tests/dataflow/random_mapping.h"
 #include "tests/dataflow/true_gradients.h"
 #include "tests/trials.h"
@@ -11,20 +12,7 @@
 namespace stepcast::dataflow {
 namespace {
 
-/// h 8, g 2, r 2, d 4, f 8, v 8, s 4.
-NetworkSpec small_spec() {
-  NetworkSpec spec;
-  spec.id = "small";
-  spec.layers = 1;
-  spec.hidden = 8;
-  spec.ffn_hidden = 8;
-  spec.heads = 4;
-  spec.kv_heads = 2;
-  spec.head_dim = 4;
-  spec.vocab = 8;
-  spec.sequence = 4;
-  return spec;
-}
+NetworkSpec small_spec() { return even_transformer(1); }
 
 /// Of random mappings at least so many run, the others being refused.
 void expect_one_rank_result(

@@ -4,26 +4,14 @@
 
 #include "tests/dataflow/execute.h"
 #include "tests/dataflow/ledger.h"
+#include "tests/dataflow/networks.h"
 #include "tests/dataflow/random_mapping.h"
 #include "tests/trials.h"
 
 namespace stepcast::dataflow {
 namespace {
 
-/// h 8, g 2, r 2, d 4, f 8, v 8, s 4, b 4.
-NetworkSpec tiny_spec() {
-  NetworkSpec spec;
-  spec.id = "tiny";
-  spec.layers = 2;
-  spec.hidden = 8;
-  spec.ffn_hidden = 8;
-  spec.heads = 4;
-  spec.kv_heads = 2;
-  spec.head_dim = 4;
-  spec.vocab = 8;
-  spec.sequence = 4;
-  return spec;
-}
+NetworkSpec tiny_spec() { return even_transformer(2); }
 
 Network fused_transformer() { return build_network(tiny_spec(), {4, 4, 2, 2}, AttentionForm::fused); }
 
