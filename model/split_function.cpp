@@ -25,6 +25,7 @@ void read_split_functions(JsonObject& file, std::vector<SplitFunction>& function
     SplitFunction split;
     row.read("function", split.function);
     row.read("passes", split.passes, NumberRange{1, most_passes});
+    row.optional("kept", split.kept, IntegerRange{1, most_kernels});
     row.optional("kernels", split.kernels, IntegerRange{1, most_kernels});
     row.require(contains(known, split.function), "function", fmt::format("unknown function '{:.40}'", split.function),
         name_hint(split.function, known));
@@ -40,6 +41,7 @@ void write_split_functions(RowWriter& json, const std::vector<SplitFunction>& fu
   for (const SplitFunction& split : functions) {
     json.open();
     json.fields("function", split.function, "passes", split.passes);
+    if (split.kept > 0) json.field("kept", split.kept);
     if (split.kernels > 0) json.field("kernels", split.kernels);
     json.close();
   }

@@ -15,6 +15,7 @@ struct SplitFunction {
   /// forecast shows are as many
   double passes = 1;
   std::int64_t kernels = 0;  ///< of one operator; 0: not told, it is launched as one with its group
+  std::int64_t kept = 0;     ///< results on its way that backward reads, each as large as what it gives
   friend bool operator==(const SplitFunction&, const SplitFunction&) = default;
 };
 

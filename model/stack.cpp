@@ -101,6 +101,8 @@ constexpr auto stack_members = [](auto& file, auto& stack) {
   file.read("gradient_bytes", stack.gradient_bytes, NumberRange{0.5, 16});
   file.rare("half_gradients", stack.half_gradients);
   file.rare("accumulates_apart", stack.accumulates_apart);
+  file.rare("gradients_freed", stack.gradients_freed);
+  file.rare("autocast", stack.autocast);
   file.rare("dropout", stack.dropout);
   file.read("master_bytes", stack.master_bytes, element_bytes);
   file.read("optimizer_bytes", stack.optimizer_bytes, element_bytes);

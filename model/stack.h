@@ -52,9 +52,14 @@ struct Stack {
   /// fp16 training accumulates and reduces gradients in fp16, other types as above
   bool half_gradients = false;
   bool accumulates_apart = false;  ///< a kernel of its own adds each weight gradient to the accumulator
-  bool dropout = false;            ///< trained with where a run does not say otherwise
-  double master_bytes = 4;         ///< fp32 copy of weights in the optimizer; 0 = none
-  double optimizer_bytes = 8;      ///< Adam moments
+  /// gradients are freed behind each step, and the next one's first backward makes them again block by block
+  /// (zero_grad's set_to_none of PyTorch)
+  bool gradients_freed = false;
+  /// weights stay in fp32 and are cast in each micro-batch (torch.autocast)
+  bool autocast = false;
+  bool dropout = false;        ///< trained with where a run does not say otherwise
+  double master_bytes = 4;     ///< fp32 copy of weights in the optimizer; 0 = none
+  double optimizer_bytes = 8;  ///< Adam moments
   /// bytes that one gradient collective carries at most; 0 = one per layer
   Bytes gradient_bucket{0};
   Manners activation_moves = Manners::blocking;  ///< gathers and reductions of activations inside a block

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,9 +38,10 @@ Bytes shared_bytes(const Program& program, int stage) {
 }
 
 /// Persistent bytes of all blocks, and the fullest moment of one micro-batch on top of those in flight.
-MemoryReport of_stage(const Program& program, const std::vector<BlockMemory>& blocks, int stage) {
+MemoryReport of_stage(
+    const Program& program, const std::vector<BlockMemory>& blocks, int stage, bool made_in_backward) {
   MemoryReport report;
-  Moment fullest;
+  std::optional<Moment> fullest;
   Bytes gathered;
   for (const Chunk& chunk : program.chunks) {
     if (chunk.stage != stage) continue;
@@ -48,13 +50,15 @@ MemoryReport of_stage(const Program& program, const std::vector<BlockMemory>& bl
       add(report, block.persistent, static_cast<double>(run.count));
       gathered = std::max(gathered, block.gathered * static_cast<double>(std::min(block.window, run.count)));
     }
-    const Moment moment = fullest_moment(chunk.runs, blocks);
-    if (moment.sum() > fullest.sum()) fullest = moment;
+    const Moment moment = fullest_moment(chunk.runs, blocks, made_in_backward);
+    if (!fullest || moment.sum() > fullest->sum()) fullest = moment;
   }
+  const Moment most = fullest.value_or(Moment{});
   report.gathered_weights += gathered;
-  report.activations += Bytes(fullest.saved);
-  report.temporary += Bytes(fullest.temporary) + shared_bytes(program, stage);
-  report.communication += Bytes(fullest.message);
+  report.gradients += Bytes(most.gradients);
+  report.activations += Bytes(most.saved);
+  report.temporary += Bytes(most.temporary) + shared_bytes(program, stage);
+  report.communication += Bytes(most.message);
   return report;
 }
 
@@ -79,7 +83,7 @@ MemoryReport peak_memory(const Program& program, const Order& order, const Timel
   MemoryReport peak;
   std::vector<Bytes> always, peaks;
   for (int stage = 0; stage < order.ranks; ++stage) {
-    MemoryReport report = of_stage(program, blocks, stage);
+    MemoryReport report = of_stage(program, blocks, stage, makes_gradients(stack, program.micro_batches));
     always.push_back(report.weights + report.gradients + report.optimizer);
     report.activations += Bytes(in_flight[stage]);
     const RankMemory memory = rank_memory(report.sum(), stack);

@@ -8,8 +8,8 @@ namespace {
 
 bool same(const BatchShape& a, const BatchShape& b) {
   const auto fields = [](const BatchShape& of) {
-    const auto& [sequences, positions, activation, weight, lora, loss, adapted, serves, cached, cache] = of;
-    return std::tie(sequences, positions, activation, weight, lora, loss, adapted, serves, cached, cache);
+    const auto& [sequences, positions, activation, weight, lora, loss, adapted, serves, cached, cache, autocast] = of;
+    return std::tie(sequences, positions, activation, weight, lora, loss, adapted, serves, cached, cache, autocast);
   };
   return fields(a) == fields(b);
 }

@@ -23,6 +23,12 @@ double element_bytes(Precision precision) {
   return precision == Precision::fp32 || precision == Precision::tf32 ? 4 : 2;
 }
 
+/// Of weights as they are trained, before casts.
+double weight_bytes(const Stack& stack, Precision precision) {
+  constexpr double single = 4;
+  return stack.autocast ? single : element_bytes(precision);
+}
+
 }  // namespace
 
 Lowering::Lowering(const NetworkSpec& spec, const Plan& plan, const Stack& stack, bool explain, LoweredPart part,
@@ -59,7 +65,7 @@ Expected<Program> Lowering::run() {
 }
 
 PlacingOptions Lowering::placing() const {
-  return {stack_.gradient_bytes, stack_.recompute_whole, step_alone_, passes_alone_};
+  return {stack_.gradient_bytes, stack_.recompute_whole, step_alone_, passes_alone_, stack_.one_by_one};
 }
 
 Expected<void> Lowering::place_network() {
@@ -113,8 +119,9 @@ Expected<PlanBatch> Lowering::asked_batch() const {
 
 BatchShape Lowering::shape_of(const PlanBatch& batch) const {
   const double bytes = element_bytes(plan_.precision);
-  BatchShape shape{
-      batch.sequences_per_micro_batch, batch.sequence, bytes, bytes, plan_.lora_rank, stack_.loss_bytes, plan_.adapted};
+  BatchShape shape{batch.sequences_per_micro_batch, batch.sequence, bytes, weight_bytes(stack_, plan_.precision),
+      plan_.lora_rank, stack_.loss_bytes, plan_.adapted};
+  shape.autocast = shape.weight_bytes > bytes;
   if (plan_.cache) shape.serves = true, shape.cached = cached(), shape.cache_bytes = plan_.cache->element_bytes;
   return shape;
 }
@@ -153,11 +160,12 @@ void Lowering::fill_sizes(const PlanBatch& batch) {
   out_.micro_batches = batch.micro_batches;
   out_.schedule = layout_.schedule;
   out_.tokens_per_step = static_cast<double>(plan_.global_batch) * static_cast<double>(batch.sequence);
-  const double master = element_bytes(plan_.precision) >= 4 ? 0 : stack_.master_bytes;
-  // Adam reads the gradient, reads and writes master and moments, writes the weight (Kingma and Ba 2015; one fused
-  // kernel).
+  const double weight = weight_bytes(stack_, plan_.precision);
+  const double master = weight >= 4 ? 0 : stack_.master_bytes;
+  // Adam reads the gradient, reads and writes moments and master, which the weight itself is where there is none, and
+  // writes the weight (Kingma and Ba 2015; one fused kernel).
   out_.bytes_per_optimizer_element =
-      stack_.gradient_bytes + 2 * (master + stack_.optimizer_bytes) + element_bytes(plan_.precision);
+      stack_.gradient_bytes + 2 * (master + stack_.optimizer_bytes) + (master > 0 ? weight : 2 * weight);
   // The norm reads every gradient once, and it is set to zero once.
   out_.bytes_per_gradient_element = 2 * stack_.gradient_bytes;
 }

@@ -12,6 +12,7 @@
 #include "dataflow/program.h"
 #include "model/base/error.h"
 #include "model/network/network.h"
+#include "model/split_function.h"
 
 namespace stepcast::dataflow {
 
@@ -104,6 +105,7 @@ struct PlacingOptions {
   bool step_alone = false;
   /// Items of a micro-batch alone: chains end where gradients are kept.
   bool passes_alone = false;
+  std::vector<SplitFunction> one_by_one;  ///< Stack::one_by_one
   friend bool operator==(const PlacingOptions&, const PlacingOptions&) = default;
 };
 

@@ -81,6 +81,7 @@ class BlockPlacer {
   // place_saved.cpp
   void find_regions();
   void choose_saved();
+  [[nodiscard]] double bytes_on_the_way(const Operator& op) const;
   [[nodiscard]] std::vector<BackwardUse> backward_uses(int op) const;
   [[nodiscard]] int best_candidate(int tensor, const Placement& use) const;
   [[nodiscard]] int stored(int tensor) const;

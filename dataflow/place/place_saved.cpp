@@ -87,6 +87,13 @@ int BlockPlacer::stored(int tensor) const {
   return home >= 0 ? home : available_[tensor].front();
 }
 
+/// By element of what the operator gives: what a function that runs kernel by kernel makes on its way and keeps.
+double BlockPlacer::bytes_on_the_way(const Operator& op) const {
+  const auto split = std::ranges::find(options_.one_by_one, op.function, &SplitFunction::function);
+  if (split == options_.one_by_one.end()) return 0;
+  return static_cast<double>(split->kept) * net_.tensors[op.output.tensor].bytes_per_element;
+}
+
 void BlockPlacer::choose_saved() {
   const auto keep = [&](int copy, bool weight_grad) {
     for (SavedCopy& saved : out_.saved)
@@ -113,9 +120,11 @@ void BlockPlacer::choose_saved() {
       continue;
     }
     if (targets_[o].empty()) continue;
-    // Side products: dropout masks, and the log-sum-exp of a fused attention core (fp32 per query and head).
+    // Side products: dropout masks, the log-sum-exp of a fused attention core (fp32 per query and head), and of
+    // functions that run kernel by kernel their results on the way.
     double side = reads_[o].mask_bytes_per_output;
     if (op.kind == OperatorKind::attention) side = 4.0 / static_cast<double>(net_.dims[op.output.loops.back()].extent);
+    side += bytes_on_the_way(op);
     if (side > 0)
       out_.saved.push_back({-1, o,
           side * local_elements(net_, op.output.tensor, placement_of(op.output, splits_[o], mesh_, true), mesh_),

@@ -230,6 +230,7 @@ struct BatchShape {
   bool serves = false;
   std::int64_t cached = 0;  ///< positions of each sequence that stand in the cache already
   double cache_bytes = 2;   ///< element size of the cache
+  bool autocast = false;    ///< weights wide, products on casts: model/network/autocast.h
 };
 
 /// Iterations of at most so many positions of a sequence read the latent cache itself; with more, keys and values are

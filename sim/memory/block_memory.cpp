@@ -80,22 +80,34 @@ std::vector<BlockMemory> block_memories(const Program& program) {
   return blocks;
 }
 
-Moment fullest_moment(const std::vector<BlockRun>& runs, const std::vector<BlockMemory>& blocks) {
-  double before = 0, most = 0;
-  Moment fullest;
-  for (const BlockRun& run : runs) {
-    const BlockMemory& block = blocks[run.block];
-    if (run.count == 0) continue;
+Moment fullest_moment(
+    const std::vector<BlockRun>& runs, const std::vector<BlockMemory>& blocks, bool made_in_backward) {
+  double before = 0, missing = 0;
+  Moment fullest;  // behind backward nothing is kept, and all gradients stand
+  const auto pass = [&](const BlockMemory& block, double gradients) {
     Moment here = block.fullest;
-    here.saved += before + block.saved.value() * static_cast<double>(run.count - 1);
-    if (here.sum() > most) {
-      most = here.sum();
-      fullest = here;
-    }
-    before += block.saved.value() * static_cast<double>(run.count);
+    here.saved += before;
+    here.gradients = -missing - gradients;
+    if (here.sum() > fullest.sum()) fullest = here;
+  };
+  for (const BlockRun& run : runs) {
+    if (run.count == 0) continue;
+    const BlockMemory& block = blocks[run.block];
+    const double gradients = made_in_backward ? block.persistent.gradients.value() : 0;
+    const auto others = static_cast<double>(run.count - 1);
+    if (made_in_backward) pass(block, gradients);
+    before += block.saved.value() * others;
+    missing += gradients * others;
+    pass(block, gradients);
+    before += block.saved.value();
+    missing += gradients;
   }
   fullest.saved -= before;
   return fullest;
+}
+
+bool makes_gradients(const Stack& stack, std::int64_t micro_batches) {
+  return stack.gradients_freed && micro_batches == 1;
 }
 
 RankMemory rank_memory(Bytes tensors, const Stack& stack) {

@@ -14,7 +14,8 @@ namespace stepcast::sim {
 /// What lies in memory at one moment of a block's lists, beside what is persistent.
 struct Moment {
   double saved = 0, temporary = 0, message = 0;
-  [[nodiscard]] double sum() const { return saved + temporary + message; }
+  double gradients = 0;  ///< of weights: 0 where all stand, below it by those that are not made yet
+  [[nodiscard]] double sum() const { return saved + temporary + message + gradients; }
 };
 
 /// What one instance of a block needs.
@@ -30,8 +31,11 @@ BlockMemory memory_of(const ProgramBlock& block);
 std::vector<BlockMemory> block_memories(const Program& program);
 
 /// The fullest moment of one micro-batch's walk through a chunk: what the blocks before keep, plus the block at work.
-/// `saved` is relative to what the whole chunk keeps when its forward is done.
-Moment fullest_moment(const std::vector<BlockRun>& runs, const std::vector<BlockMemory>& blocks);
+/// `saved` is relative to what the whole chunk keeps when its forward is done. With `made_in_backward` a block's weight
+/// gradients take room only behind its backward; so it is where a step has one micro-batch (`makes_gradients`).
+Moment fullest_moment(
+    const std::vector<BlockRun>& runs, const std::vector<BlockMemory>& blocks, bool made_in_backward = false);
+bool makes_gradients(const Stack& stack, std::int64_t micro_batches);
 
 /// Of a rank whose tensors take `tensors`, the stack's workspace not among them: what the allocator gives out, what it
 /// loses, and what stands outside of it.

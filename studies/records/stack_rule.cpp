@@ -19,6 +19,8 @@ constexpr StackRule stack_rule_rows[] = {
     {"torchtitan", "2024-12", "pytorch-fsdp-eager"},
     {"torchtitan", "", "pytorch-fsdp"},
     {"PyTorch FSDP", "", "pytorch-fsdp"},
+    {"PyTorch, one GPU, autocast", "", "pytorch-autocast"},
+    {"PyTorch, one GPU, torch.compile", "", "pytorch-compile"},
     {"PyTorch, one GPU", "", "pytorch"},
     {"llm-foundry", "", "llm-foundry"},
     {"Sailor", "", "deepspeed-zero"},

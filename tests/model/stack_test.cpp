@@ -56,6 +56,8 @@ constexpr FieldChange field_changes[] = {
     {"gradient_bytes", [](Stack& s) { s.gradient_bytes = 2; }},
     {"half_gradients", [](Stack& s) { s.half_gradients = true; }},
     {"accumulates_apart", [](Stack& s) { s.accumulates_apart = true; }},
+    {"autocast", [](Stack& s) { s.autocast = true; }},
+    {"gradients_freed", [](Stack& s) { s.gradients_freed = true; }},
     {"dropout", [](Stack& s) { s.dropout = true; }},
     {"master_bytes", [](Stack& s) { s.master_bytes = 2; }},
     {"optimizer_bytes", [](Stack& s) { s.optimizer_bytes = 4; }},
@@ -84,7 +86,7 @@ constexpr FieldChange field_changes[] = {
     {"narrow_attention", [](Stack& s) { s.narrow_attention = true; }},
     {"narrow_head", [](Stack& s) { s.narrow_head = true; }},
     {"attention_rate", [](Stack& s) { s.attention_rate = 0.5; }},
-    {"one_by_one", [](Stack& s) { s.one_by_one = {{"rope", 10, 5}}; }},
+    {"one_by_one", [](Stack& s) { s.one_by_one = {{"rope", 10, 5, 1}}; }},
     {"ampere_attention", [](Stack& s) { s.ampere_attention = true; }},
     {"launch_gap", [](Stack& s) { s.launch_gap = Seconds(1e-4); }},
     {"data_wait", [](Stack& s) { s.data_wait = Seconds(0.25); }},
@@ -164,6 +166,7 @@ TEST(StackFields, ValuesOutOfRangeAreRefusedByName) {
       {"gradient_bytes", 0}, {"captured", "steps"}, {"expert_dispatch", "row"}, {"expert_moves", "hidden"},
       {"dropout", 0.1}, {"one_by_one", 1}, {"one_by_one", {{{"function", "rop"}, {"passes", 2}}}},
       {"one_by_one", {{{"function", "rope"}, {"passes", 0.5}}}},
+      {"one_by_one", {{{"function", "rope"}, {"passes", 2}, {"kept", -1}}}},
       {"parameters", {"products", "memory", "attention", "contention"}}, {"parameters", {"product"}},
       {"expert_parameters", {"producs"}}, {"until", "2024"}, {"launch_gap", "1 GB"}};
   for (const auto& [key, value] : wrong)

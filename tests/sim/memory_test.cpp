@@ -45,6 +45,30 @@ TEST(PeakMemory, PersistentBytesCountEveryLayer) {
   EXPECT_TRUE(report.fits);
 }
 
+/// Three layers of stateful_layer() that keep `saved` GB each; 42 GB stand throughout, 12 of gradients come.
+MemoryReport with_freed_gradients(double saved, std::int64_t micro_batches) {
+  ProgramBlock block = stateful_layer();
+  block.buffers.back().bytes = Bytes(saved * gb);
+  Stack stack = small::stack();
+  stack.gradients_freed = true;
+  return memory_of(small::pipeline(block, 1, 3, micro_batches), stack);
+}
+
+TEST(PeakMemory, GradientsThatBackwardMakesTakeThePlaceOfWhatItFrees) {
+  // Much is kept: full where backward begins, without a gradient.
+  const MemoryReport early = with_freed_gradients(10, 1);
+  EXPECT_NEAR(early.gradients.value(), 0, 1);
+  EXPECT_NEAR(early.activations.value(), 30 * gb, 1);
+  EXPECT_NEAR(early.peak.value(), (42 + 30) * gb, 1);
+  // Little: full where it ends.
+  const MemoryReport late = with_freed_gradients(1, 1);
+  EXPECT_NEAR(late.gradients.value(), 12 * gb, 1);
+  EXPECT_NEAR(late.activations.value(), 0, 1);
+  EXPECT_NEAR(late.peak.value(), (42 + 12) * gb, 1);
+  // The second micro-batch finds those of the first.
+  EXPECT_NEAR(with_freed_gradients(10, 2).peak.value(), (42 + 12 + 30) * gb, 1);
+}
+
 TEST(PeakMemory, FirstStageKeepsAMicroBatchPerStage) {  // 1F1B: 4 stages in flight on the first
   const MemoryReport report = memory_of(small::pipeline(stateful_layer(), 4, 2, 16));
   EXPECT_NEAR(report.activations.value(), 4 * 2 * gb, 1);

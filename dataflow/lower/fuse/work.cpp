@@ -77,6 +77,7 @@ bool add_works(const FuseContext& c, const KernelStart& launch, const std::vecto
   if (c.stack.accumulates_apart) add_accumulations(c, first, works);
   // Pointwise operators beside a product are its epilogue.
   if (products.empty() && !pointwise.empty()) add_pointwise(c, pointwise, root, read_outside, works);
+  if (c.stack.accumulates_apart) add_cast_accumulations(c, pointwise, works);
   return works.size() > before;
 }
 

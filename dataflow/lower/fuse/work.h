@@ -17,6 +17,9 @@ Bytes touched_bytes(const FuseContext& c, const PlacedItem& item);
 void add_products(const FuseContext& c, const std::vector<const PlacedItem*>& members, std::vector<KernelWork>& works);
 /// Additions of the weight gradients from `first` on, where no product accumulates.
 void add_accumulations(const FuseContext& c, std::size_t first, std::vector<KernelWork>& works);
+/// The same where a product's weight is a cast of the one that is trained.
+void add_cast_accumulations(
+    const FuseContext& c, const std::vector<const PlacedItem*>& members, std::vector<KernelWork>& works);
 /// Casts of weights that are gathered wide under a narrow plan.
 void add_weight_casts(
     const FuseContext& c, const std::vector<const PlacedItem*>& members, std::vector<KernelWork>& works);

@@ -43,11 +43,16 @@ SplitFunction split_of(const FuseContext& c, const std::vector<const PlacedItem*
   return all;
 }
 
-/// Addition and bias hand their gradient on unchanged; only a bias's own gradient is summed.
+/// Addition and bias hand their gradient on unchanged, unless it goes to something of another type; only a bias's own
+/// gradient is summed.
 bool hands_gradient_on(const FuseContext& c, const PlacedItem& item) {
-  const std::string& function = c.block.operators[item.op].function;
-  return item.kind == PlacedKind::gradient && item.pass != Pass::weight_grad &&
-         (function == "add" || function == "bias");
+  const Operator& op = c.block.operators[item.op];
+  if (item.kind != PlacedKind::gradient || item.pass == Pass::weight_grad) return false;
+  const double width = c.network.tensors[op.output.tensor].bytes_per_element;
+  const auto alike = [&](int copy) {
+    return copy < 0 || c.network.tensors[c.placed.copies[copy].tensor].bytes_per_element == width;
+  };
+  return (op.function == "add" || op.function == "bias") && std::ranges::all_of(item.writes, alike);
 }
 
 /// Of a tensor that an operator writes: behind what stands in a cache the new rows alone.

@@ -120,6 +120,21 @@ void add_accumulations(const FuseContext& c, std::size_t first, std::vector<Kern
   }
 }
 
+void add_cast_accumulations(
+    const FuseContext& c, const std::vector<const PlacedItem*>& members, std::vector<KernelWork>& works) {
+  for (const PlacedItem* item : members) {
+    const Operator& op = c.block.operators[item->op];
+    if (item->pass != Pass::weight_grad || op.function != "cast") continue;
+    const int weight = op.inputs.front().tensor;
+    KernelWork added = blank_work(c, *item);
+    added.label += " added";
+    added.bytes = Bytes(
+        local_elements(c.network, weight, placement_of(op.inputs.front(), c.splits[item->op], c.mesh, false), c.mesh) *
+        (c.network.tensors[weight].bytes_per_element + 2 * c.stack.gradient_bytes));
+    works.push_back(std::move(added));
+  }
+}
+
 // Under a narrow plan a projection's weight that was gathered wide is cast anew in each pass that multiplies by it,
 // for nothing keeps the narrow copy (add_narrow_weights in buffers.cpp): each element is read and written once.
 // Software whose casts are kernels of their own has one for that, too. Other software gathers narrow weights

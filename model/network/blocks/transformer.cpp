@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "model/network/autocast.h"
 #include "model/network/blocks/transformer_builder.h"
 
 namespace stepcast {
@@ -85,6 +86,7 @@ Network build_network(const NetworkSpec& spec, const BatchShape& batch, Attentio
   assert(spec.kv_heads > 0 && spec.heads % spec.kv_heads == 0);
   Network net;
   TransformerBuilder(spec, batch, form, net).build();
+  if (batch.autocast) autocast(net, batch.activation_bytes);
   return net;
 }
 

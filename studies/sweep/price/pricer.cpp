@@ -222,7 +222,8 @@ bool Pricer::enter_shape(const Digits& digits) {
   const ScheduleSize size{
       shape_->shape.ranks, shape_->shape.stages() / shape_->shape.ranks, static_cast<int>(micro_batches), 0};
   if (!find_held(size)) return false;
-  lay_memory(*unit_->memory, shape_->shape, memory_on_shape_);
+  const bool made_in_backward = makes_gradients(points_.setting(digits).scenario.stack.row, micro_batches);
+  lay_memory(*unit_->memory, shape_->shape, made_in_backward, memory_on_shape_);
   return true;
 }
 

@@ -56,6 +56,18 @@ TEST(Buffers, OnePlaceholderPerWeightOfTheSoftware) {
   EXPECT_TRUE(bytes_of(dense(), "embedding", Count::shared).empty()) << "a look-up adds no product into an accumulator";
 }
 
+TEST(Buffers, FunctionsThatRunKernelByKernelKeepTheirResultsOnTheWay) {
+  const auto kept = [](std::int64_t results) {
+    Stack stack = stand_in_stack();
+    stack.one_by_one = {{"swiglu", 5.0 / 3, 2, results}};
+    const Program program = program_of(section_c_spec(), "mesh tp:4 dp:1\nuse tp, vocab, sp, dp, zero1", 4, stack);
+    double bytes = 0;
+    for (const double each : bytes_of(program, "layer", Count::per_micro_batch)) bytes += each;
+    return bytes;
+  };
+  EXPECT_EQ(kept(1) - kept(0), 4096.0 * 14336 / 4 * 2);  // silu(gate) beside gate and up
+}
+
 TEST(Buffers, NoPlaceholdersWhereTheSoftwareHasNone) {
   Stack plain = stand_in_stack();
   plain.gradient_stand_ins = false;

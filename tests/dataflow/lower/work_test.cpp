@@ -251,6 +251,24 @@ TEST(StackWork, GradientsAddedApartCostAKernelEach) {
   }
 }
 
+/// Under autocast each weight of a product is read in fp32 and written in bf16, and its gradient the other way round;
+/// what a norm gives is cast for Q, K and V by one kernel, for gate and up by another.
+TEST(StackWork, AutocastCastsWeightsAndWhatNormsGive) {
+  WorkCase c = dense();
+  c.stack.autocast = c.stack.accumulates_apart = true;
+  double forward = 0, weight_grad = 0, added = 0;
+  for (const KernelWork& work : c.layer().works) {
+    if (work.label.find("cast") == std::string::npos) continue;
+    if (work.pass == Pass::forward) forward += work.bytes.value();
+    else if (work.label.ends_with("added")) added += work.bytes.value();
+    else if (work.pass == Pass::weight_grad) weight_grad += work.bytes.value();
+  }
+  constexpr double ffn = 14336, weights = hidden * (6144 + hidden + 3 * ffn);
+  EXPECT_EQ(forward, 6 * weights + tokens * hidden * ((4 + 3 * 2) + (4 + 2 * 2)));
+  EXPECT_EQ(weight_grad, 6 * weights);
+  EXPECT_EQ(added, (4 + 2 * 4) * weights);
+}
+
 TEST(StackWork, HalfGradientsHalveWhatIsReducedAndReadUnderFp16) {
   const auto both = [](Precision precision) {
     WorkCase c = dense();
