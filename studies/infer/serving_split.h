@@ -23,6 +23,7 @@ struct ServingWishes {
   std::int64_t spare_experts = 0;  ///< copies of some, over all ranks, in each layer with experts: in memory alone
   std::string exchange;            ///< of tokens with experts elsewhere: "gather", "rows"; "": the engine's
   std::int64_t draft = 0;          ///< words that a small network guesses before each iteration
+  std::int64_t predicts_behind = 0;  ///< the network is a layer that guesses, behind so many of its file; 0: it is not
   std::int64_t attention_dp = 1;   ///< groups of tp ranks with sequences of their own, which share the experts
   std::int64_t cp = 1;             ///< prompts and their cache are split by position over so many
   std::int64_t dcp = 1;            ///< of tp ranks with the same key heads so many have a part of each sequence's cache
