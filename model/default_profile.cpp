@@ -3,6 +3,7 @@
 #include <cmath>
 #include <iterator>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -31,7 +32,22 @@ template <typename Law> void mark_transferred(Law& law) {
   law.refinement.spread = transferred_spread(law.refinement.spread);
 }
 
+/// Below its points a curve is its law joined to the first of them; with another bandwidth the law falls less there.
+/// So what it gives for fewer bytes becomes points that are scaled like the others. Tables that begin late stay
+/// extrapolated.
+void add_small_points(CollectiveCurve& curve) {
+  constexpr Bytes early(65536), next_to_none(1);
+  if (curve.points.size() < 2 || curve.points.front().received > early) return;
+  std::vector<CollectiveCurve::Point> points;
+  for (Bytes size = curve.points.front().received / 4; size > next_to_none; size = size / 4)
+    points.push_back({size, curve_time(curve, size)});
+  std::ranges::reverse(points);
+  points.insert(points.end(), curve.points.begin(), curve.points.end());
+  curve.points = std::move(points);
+}
+
 CollectiveCurve scaled_curve(CollectiveCurve curve, double ratio) {
+  add_small_points(curve);
   curve.bandwidth = curve.bandwidth * ratio;
   for (auto& point : curve.points) {
     const Seconds latency = std::min(curve.latency, point.time);

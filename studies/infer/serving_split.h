@@ -23,7 +23,6 @@ struct ServingWishes {
   std::int64_t spare_experts = 0;  ///< copies of some, over all ranks, in each layer with experts: in memory alone
   std::string exchange;            ///< of tokens with experts elsewhere: "gather", "rows"; "": the engine's
   std::int64_t draft = 0;          ///< words that a small network guesses before each iteration
-  std::int64_t predicts_behind = 0;  ///< the network is a layer that guesses, behind so many of its file; 0: it is not
   std::int64_t attention_dp = 1;   ///< groups of tp ranks with sequences of their own, which share the experts
   std::int64_t cp = 1;             ///< prompts and their cache are split by position over so many
   std::int64_t dcp = 1;            ///< of tp ranks with the same key heads so many have a part of each sequence's cache
@@ -31,7 +30,8 @@ struct ServingWishes {
   std::int64_t longest = 0;        ///< positions of the longest request that it is told to take; 0: it is not told
   std::string layout;              ///< layers of each stage, "31,30"; "": as the engine deals them out
   std::string context;             ///< how prompts come to all keys: "gather", "ring"; "": gather
-  run::Request::Value mapping;     ///< text of the notation in place of the split; "": none
+  std::int64_t predicts_behind = 0;     ///< so many layers of its file stand before this network, a layer that guesses
+  run::Request::Value mapping;          ///< text of the notation in place of the split; "": none
   run::Request::Value prompts_mapping;  ///< beside it, of prompts; "": the same
 };
 

@@ -75,9 +75,9 @@ void take_widths(const StoredWeights& stored, ServedTypes& out) {
   out.narrow_head = !stored.narrow.empty();
   if (stored.element_bytes > 0) out.types.weight_bytes = stored.element_bytes;
   if (!stored.wide.empty())
-    out.assumptions.push_back(fmt::format("{} stays wide, as {} says", stored.wide, stored.told_by));
+    out.assumptions.push_back(fmt::format("{} left wide, as {} says", stored.wide, stored.told_by));
   if (out.narrow_head)
-    out.assumptions.push_back(fmt::format("{} is as narrow as the rest, as {} says", stored.narrow, stored.told_by));
+    out.assumptions.push_back(fmt::format("{} narrow, too, as {} says", stored.narrow, stored.told_by));
   if (!stored.unknown.empty())
     out.assumptions.push_back(fmt::format(
         "'{:.60}'{} of {} names no weights that are known: what it leaves wide counts as narrow, in bytes and in time",

@@ -4,6 +4,7 @@
 #include "model/network/hf/modules/module_pattern.h"
 
 #include <algorithm>
+#include <regex>
 
 namespace stepcast::detail {
 namespace {
@@ -41,6 +42,10 @@ bool is_quick(std::string_view pattern) {
 
 }  // namespace
 
+struct ModulePattern::Search {
+  std::regex expression;
+};
+
 std::optional<ModulePattern> ModulePattern::of(const std::string& text) {
   ModulePattern pattern;
   pattern.text_ = text;
@@ -49,7 +54,7 @@ std::optional<ModulePattern> ModulePattern::of(const std::string& text) {
     pattern.kind_ = Kind::search;
     if (!is_quick(std::string_view(text).substr(mark))) return std::nullopt;
     try {
-      pattern.search_.emplace(text.substr(mark));
+      pattern.search_ = std::make_shared<const Search>(Search{std::regex(text.substr(mark))});
     } catch (const std::regex_error&) {
       return std::nullopt;
     }
@@ -60,9 +65,9 @@ std::optional<ModulePattern> ModulePattern::of(const std::string& text) {
 }
 
 bool ModulePattern::holds(std::string_view name) const {
-  if (kind_ == Kind::glob) return holds_all(text_, name);
+  if (kind_ == Kind::glob) return holds_all(text_, name) || holds_all(text_ + ".*", name);
   if (kind_ == Kind::part) return is_part(text_, name);
-  return std::regex_search(name.begin(), name.end(), *search_, std::regex_constants::match_continuous);
+  return std::regex_search(name.begin(), name.end(), search_->expression, std::regex_constants::match_continuous);
 }
 
 bool ModulePattern::counts_layers() const {

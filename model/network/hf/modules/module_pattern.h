@@ -2,15 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
-#include <regex>
 #include <string>
 #include <string_view>
 
 namespace stepcast::detail {
 
-/// "re:..." goes from the name's beginning, "*" and "?" are of the whole name, else it is a part of the name that ends
-/// where one of its words does.
+/// "re:..." goes from the name's beginning, "*" and "?" are of the whole name or of what it stands in, else it is a
+/// part of the name that ends where one of its words does.
 class ModulePattern {
  public:
   /// nullopt: it is not read.
@@ -23,7 +23,8 @@ class ModulePattern {
   enum class Kind : std::uint8_t { part, glob, search };
   std::string text_;
   Kind kind_ = Kind::part;
-  std::optional<std::regex> search_;
+  struct Search;
+  std::shared_ptr<const Search> search_;
 };
 
 }  // namespace stepcast::detail

@@ -144,6 +144,7 @@ class Reading {
  public:
   Reading(const std::string& text, const ModulePattern& pattern, std::int64_t layers)
       : pattern_(pattern), layers_(layers) {
+    predicting_ = text.find("mtp") != text.npos;
     for (const LayerStack& stack : layer_stacks)
       if (stack.word.empty() || text.find(stack.word) != text.npos) names_.push_back(stack.name);
   }
@@ -159,7 +160,7 @@ class Reading {
     for (const Part& part : layer_parts()) {
       for (std::int64_t layer = 0; layer <= last; ++layer)
         if (holds(part, layer)) any = true, put(part, each ? layer : all_layers, found);
-      if (layers_ > 0 && predicts(part)) any = true, put(part, layers_, found);
+      if (predicting_ && layers_ > 0 && predicts(part)) any = true, put(part, layers_, found);
     }
     return any;
   }
@@ -181,6 +182,7 @@ class Reading {
 
   const ModulePattern& pattern_;
   std::int64_t layers_;
+  bool predicting_ = false;  ///< it names a layer that predicts by its own stack
   std::vector<std::string_view> names_;
 };
 
