@@ -158,6 +158,13 @@ struct Buffer {
   bool held_until_weight_grad = false;  ///< per_micro_batch: weight-grad still reads it
 };
 
+/// Elements of one operator's weights that one rank holds in one instance of a block.
+struct OwnWeights {
+  std::string op, kernel;  ///< "attn.qkv.Q", and the launch that it is a part of
+  double elements = 0;
+  bool expert = false, wide = false;  ///< wide: a narrower plan leaves them as they are
+};
+
 struct ProgramBlock {
   bool is_layer = false;  ///< counts in a stage's layers
   std::string name;       ///< "embedding", "layer", "head"
@@ -167,11 +174,12 @@ struct ProgramBlock {
   std::vector<Item> backward;    ///< one micro-batch: recompute, input-grad and weight-grad items in issue order
   std::vector<Move> step_moves;  ///< when != each_micro_batch: once per block instance and step
   std::vector<Buffer> buffers;
-  double parameters = 0;          ///< held by one rank, elements
-  double expert_parameters = 0;   ///< of them, of routed experts
-  double wide_parameters = 0;     ///< of them, what a narrower plan leaves as it is: tables, router, LM head
-  double optimizer_elements = 0;  ///< updated by one rank
-  double model_flops = 0;         ///< useful forward FLOPs of all ranks, one micro-batch
+  double parameters = 0;            ///< held by one rank, elements
+  double expert_parameters = 0;     ///< of them, of routed experts
+  double wide_parameters = 0;       ///< of them, what a narrower plan leaves as it is: tables, router, LM head
+  std::vector<OwnWeights> weights;  ///< of products, where the lists have labels
+  double optimizer_elements = 0;    ///< updated by one rank
+  double model_flops = 0;           ///< useful forward FLOPs of all ranks, one micro-batch
 };
 
 /// A run of one block on a stage.

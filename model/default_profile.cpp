@@ -3,6 +3,7 @@
 #include <cmath>
 #include <iterator>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -31,7 +32,22 @@ template <typename Law> void mark_transferred(Law& law) {
   law.refinement.spread = transferred_spread(law.refinement.spread);
 }
 
+/// Below its points a curve is its law joined to the first of them; with another bandwidth the law falls less there.
+/// So what it gives for fewer bytes becomes points that are scaled like the others. Tables that begin late stay
+/// extrapolated.
+void add_small_points(CollectiveCurve& curve) {
+  constexpr Bytes early(65536), next_to_none(1);
+  if (curve.points.size() < 2 || curve.points.front().received > early) return;
+  std::vector<CollectiveCurve::Point> points;
+  for (Bytes size = curve.points.front().received / 4; size > next_to_none; size = size / 4)
+    points.push_back({size, curve_time(curve, size)});
+  std::ranges::reverse(points);
+  points.insert(points.end(), curve.points.begin(), curve.points.end());
+  curve.points = std::move(points);
+}
+
 CollectiveCurve scaled_curve(CollectiveCurve curve, double ratio) {
+  add_small_points(curve);
   curve.bandwidth = curve.bandwidth * ratio;
   for (auto& point : curve.points) {
     const Seconds latency = std::min(curve.latency, point.time);
@@ -64,6 +80,7 @@ void drop_corrections(Profile& profile) {
   drop(profile.attention_kernels);
   drop(profile.memory_ops);
   drop(profile.moe);
+  drop(profile.scans);
   profile.attention.refinement = {};
   profile.memory.refinement = {};
 }
@@ -85,6 +102,42 @@ double sustained_slowdown(double of_from, const Gpu& from, const Gpu& to, bool p
   const double units = static_cast<double>(to.multiprocessors) / from.multiprocessors;
   const double boost = peak_is_clock ? ratio_or_one(main_peak(to).value(), main_peak(from).value()) / units : 1;
   return std::max(1.0, of_from * boost * std::cbrt(units * from.power_w / to.power_w));
+}
+
+/// Place of the one feature that depends on a law's rates.
+template <typename Names> std::size_t place_of_balance(const Names& names) {
+  const auto at = std::ranges::find(names, std::string_view("compute/memory"));
+  return static_cast<std::size_t>(at - names.begin());
+}
+
+/// Moves what the tables ask of one feature.
+void move_feature(Correction& correction, std::size_t place, float by) {
+  for (std::size_t i = 0; i < correction.feature.size(); ++i)
+    if (correction.feature[i] == place) correction.threshold[i] += by;
+  if (place < correction.low.size()) correction.low[place] += by, correction.high[place] += by;
+}
+
+/// `law` has the rates that a correction is now asked at, `learned` those that it was learned at.
+template <typename Law> void keep_balance(Law& law, const Law& learned, std::size_t place) {
+  const double compute = ratio_or_one(law.compute.value(), learned.compute.value());
+  const double memory = ratio_or_one(law.memory.value(), learned.memory.value());
+  const auto by = static_cast<float>(std::log2(memory / compute));
+  if (by == 0) return;
+  move_feature(law.refinement.correction, place, by);
+  move_feature(law.refinement.width, place, by);
+}
+
+/// Corrections of a kernel stay those that it has on the GPU that was timed. Otherwise a faster GPU has another balance
+/// of compute and memory, its kernels reach other values of the tables, and they can take longer.
+void keep_corrections(Profile& scaled, const Profile& learned) {
+  for (RooflineLaw& law : scaled.gemm)
+    if (const RooflineLaw* own = find_gemm(learned, law.precision, law.block_scaled))
+      keep_balance(law, *own, place_of_balance(gemm_feature_names));
+  keep_balance(scaled.attention, learned.attention, place_of_balance(attention_feature_names));
+  for (std::size_t i = 0; i < scaled.attention_kernels.size(); ++i)
+    keep_balance(scaled.attention_kernels[i], learned.attention_kernels[i], place_of_balance(attention_feature_names));
+  for (std::size_t i = 0; i < scaled.moe.size(); ++i)
+    keep_balance(scaled.moe[i], learned.moe[i], place_of_balance(moe_feature_names));
 }
 
 }  // namespace
@@ -148,9 +201,8 @@ Profile scaled_profile(const Profile& profile, const Gpu& from, const Gpu& to) {
   scale_attention(out.attention);
   for (ScanLaw& law : out.scans) {
     for (Seconds* time : {&law.state, &law.chunk, &law.state_step}) *time = *time * units;
-    law.source = Source::transferred;
-    law.spread = transferred_spread(law.spread);
-    law.refinement = {};  // of the GPU that was timed: one of its features is the law's own time
+    law.over_learned *= units;
+    mark_transferred(law);
   }
   for (AttentionLaw& law : out.attention_kernels) scale_attention(law);
   scale_memory(out.memory);
@@ -182,7 +234,9 @@ Profile scaled_profile(const Profile& profile, const Gpu& from, const Gpu& to) {
   out.step_spread = transferred_spread(profile.step_spread);
   out.step_spread_source =
       fmt::format("{}; widened by 8 % for the transfer from {}", profile.step_spread_source, from.name);
-  return with_all_precisions(std::move(out), to);
+  out = with_all_precisions(std::move(out), to);
+  keep_corrections(out, with_all_precisions(profile, from));
+  return out;
 }
 
 Profile datasheet_profile(const Gpu& gpu) {
@@ -222,49 +276,12 @@ bool same_rates(const Gpu& a, const Gpu& b) {
          a.power_w == b.power_w;
 }
 
-/// Place of the one feature that depends on a law's rates.
-template <typename Names> std::size_t place_of_balance(const Names& names) {
-  const auto at = std::ranges::find(names, std::string_view("compute/memory"));
-  return static_cast<std::size_t>(at - names.begin());
-}
-
-/// Moves what the tables ask of one feature.
-void move_feature(Correction& correction, std::size_t place, float by) {
-  for (std::size_t i = 0; i < correction.feature.size(); ++i)
-    if (correction.feature[i] == place) correction.threshold[i] += by;
-  if (place < correction.low.size()) correction.low[place] += by, correction.high[place] += by;
-}
-
-/// `law` has the rates that a correction is now asked at, `learned` those that it was learned at.
-template <typename Law> void keep_balance(Law& law, const Law& learned, std::size_t place) {
-  const double compute = ratio_or_one(law.compute.value(), learned.compute.value());
-  const double memory = ratio_or_one(law.memory.value(), learned.memory.value());
-  const auto by = static_cast<float>(std::log2(memory / compute));
-  if (by == 0) return;
-  move_feature(law.refinement.correction, place, by);
-  move_feature(law.refinement.width, place, by);
-}
-
-/// Corrections of a kernel stay those that it has on the GPU that was timed. Otherwise a faster GPU has another balance
-/// of compute and memory, its kernels reach other values of the tables, and they can take longer.
-void keep_corrections(Profile& scaled, const Profile& learned) {
-  for (RooflineLaw& law : scaled.gemm)
-    if (const RooflineLaw* own = find_gemm(learned, law.precision, law.block_scaled))
-      keep_balance(law, *own, place_of_balance(gemm_feature_names));
-  keep_balance(scaled.attention, learned.attention, place_of_balance(attention_feature_names));
-  for (std::size_t i = 0; i < scaled.attention_kernels.size(); ++i)
-    keep_balance(scaled.attention_kernels[i], learned.attention_kernels[i], place_of_balance(attention_feature_names));
-  for (std::size_t i = 0; i < scaled.moe.size(); ++i)
-    keep_balance(scaled.moe[i], learned.moe[i], place_of_balance(moe_feature_names));
-}
-
 /// For a GPU that somebody describes. Among the chips of a catalogue a higher peak per multiprocessor is a higher
 /// clock, which the power limit takes back; one that somebody writes down is meant: the design does as much at the
 /// clocks of `from`.
 Profile scaled_to_described(const Profile& profile, const Gpu& from, const Gpu& to) {
   Profile out = scaled_profile(profile, from, to);
   out.sustained_slowdown = sustained_slowdown(profile.sustained_slowdown, from, to, false);
-  keep_corrections(out, with_all_precisions(profile, from));
   return out;
 }
 
@@ -279,19 +296,26 @@ Profile chosen_profile(const Gpu& gpu, const std::vector<Row>& profiles, LawsOf 
                                                                  : scaled_to_described(laws_of(*own), *row, gpu);
   }
 
+  const auto row = std::ranges::find(built_in().gpus, gpu.id, &Gpu::id);
+  const bool edited = row != built_in().gpus.end() && !same_rates(*row, gpu);
+  const Gpu& meant = edited ? *row : gpu;  // whoever edits a GPU keeps its relative
   const Row* nearest = nullptr;
   const Gpu* relative = nullptr;
   double nearest_distance = INFINITY;
   for (const Row& profile : profiles)
     for (const Gpu& other : built_in().gpus) {
       if (other.id != profile.gpu || other.architecture != gpu.architecture || main_peak(other).value() <= 0) continue;
-      const double distance = std::abs(std::log(ratio_or_one(main_peak(gpu).value(), main_peak(other).value())));
+      const double distance = std::abs(std::log(ratio_or_one(main_peak(meant).value(), main_peak(other).value())));
       if (distance < nearest_distance) nearest = &profile, relative = &other, nearest_distance = distance;
     }
   if (nearest == nullptr) return datasheet_profile(gpu);
-  const auto row = std::ranges::find(built_in().gpus, gpu.id, &Gpu::id);
-  const bool described = row == built_in().gpus.end() || !same_rates(*row, gpu);
-  return (described ? scaled_to_described : scaled_profile)(laws_of(*nearest), *relative, gpu);
+  if (row == built_in().gpus.end()) return scaled_to_described(laws_of(*nearest), *relative, gpu);
+  Profile out = scaled_profile(laws_of(*nearest), *relative, gpu);
+  if (edited) {
+    const double before = sustained_slowdown(laws_of(*nearest).sustained_slowdown, *relative, *row);
+    out.sustained_slowdown = sustained_slowdown(before, *row, gpu, false);
+  }
+  return out;
 }
 
 }  // namespace

@@ -126,6 +126,8 @@ struct ScanLaw {
   Spread spread;
   std::string software = {};
   std::string kernels = {};  ///< the engines' whose they are, as those call them: "vllm"; "" = anybody else's
+  /// `refinement` is asked at the times of a GPU whose states and chunks take so much less: the one that was timed
+  double over_learned = 1;
   Refinement refinement = {};
 };
 

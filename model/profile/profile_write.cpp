@@ -102,6 +102,7 @@ Json to_json(const ScanLaw& law) {
       {"state_step_s", rounded(law.state_step.value())}, {"softness", law.softness}, {"positions", law.positions},
       {"value_size", law.value_size}, {"key_size", law.key_size}};
   if (!law.kernels.empty()) row["kernels"] = law.kernels;
+  if (law.over_learned != 1) row["over_learned"] = law.over_learned;
   return with_corrections(with_provenance(std::move(row), law), law.refinement, scan_feature_names);
 }
 

@@ -149,6 +149,7 @@ ScanLaw read_scan(JsonObject& object) {
   object.optional("kernels", law.kernels);
   object.require(law.kernels.empty() || contains(kernel_software(), law.kernels), "kernels",
       fmt::format("no engine's kernels are '{:.40}'", law.kernels), name_hint(law.kernels, kernel_software()));
+  object.optional("over_learned", law.over_learned, NumberRange{1e-3, 1e3});
   read_provenance(object, law);
   read_refinement(object, law.refinement, law.spread, scan_feature_names);
   return law;

@@ -72,21 +72,6 @@ ScanLaw transferred_law(const Profile& profile, const ScanFunction& function) {
   return law;
 }
 
-/// Forward kernels alone were timed.
-KernelTime corrected_scan(const ScanLaw& law, const ScanShape& scan, KernelTime out) {
-  const Refinement& refinement = law.refinement;
-  if (refinement.correction.empty() && refinement.width.empty()) return out;
-  const ScanFeatures features = scan_features(scan, out.time);
-  const Correction& bounds = refinement.correction.empty() ? refinement.width : refinement.correction;
-  const double outside = distance_outside(bounds, features);
-  out.time = out.time * std::exp(faded(sum_at(refinement.correction, features), outside));
-  const double width = std::exp(faded(sum_at(refinement.width, features), outside)) * (1 + outside / 2);
-  out.spread = {std::pow(refinement.spread.p10, width), std::pow(refinement.spread.p90, width)};
-  out.corrected = !refinement.correction.empty();
-  if (out.corrected) out.error = {refinement.held_out.mape, refinement.held_out.samples};
-  return out;
-}
-
 KernelTime time_by(const ScanLaw& law, const ScanShape& scan, bool backward) {
   const ScanFunction& function = *scan.function;
   const ScanFunction& measured = *find_scan(law.function);
@@ -106,6 +91,29 @@ KernelTime time_by(const ScanLaw& law, const ScanShape& scan, bool backward) {
   out.source = law.source;
   out.spread = backward ? Spread{law.spread.p10 * elsewhere.p10, law.spread.p90 * elsewhere.p90} : law.spread;
   out.bound = start > apart + chain ? Bound::launch : Bound::compute;
+  return out;
+}
+
+/// What the law takes on the GPU that its corrections were learned on: one of their features.
+Seconds learned_time(const ScanLaw& law, const ScanShape& scan, Seconds here) {
+  if (law.over_learned == 1) return here;
+  ScanLaw learned = law;
+  for (Seconds* time : {&learned.state, &learned.chunk, &learned.state_step}) *time = *time / law.over_learned;
+  return time_by(learned, scan, false).time;
+}
+
+/// Forward kernels alone were timed.
+KernelTime corrected_scan(const ScanLaw& law, const ScanShape& scan, KernelTime out) {
+  const Refinement& refinement = law.refinement;
+  if (refinement.correction.empty() && refinement.width.empty()) return out;
+  const ScanFeatures features = scan_features(scan, learned_time(law, scan, out.time));
+  const Correction& bounds = refinement.correction.empty() ? refinement.width : refinement.correction;
+  const double outside = distance_outside(bounds, features);
+  out.time = out.time * std::exp(faded(sum_at(refinement.correction, features), outside));
+  const double width = std::exp(faded(sum_at(refinement.width, features), outside)) * (1 + outside / 2);
+  out.spread = {std::pow(refinement.spread.p10, width), std::pow(refinement.spread.p90, width)};
+  out.corrected = !refinement.correction.empty();
+  if (out.corrected) out.error = {refinement.held_out.mape, refinement.held_out.samples};
   return out;
 }
 

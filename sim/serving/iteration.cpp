@@ -21,15 +21,6 @@ double runs_of(const Program& program, int block) {
   return runs;
 }
 
-/// Blocks in the order of their first run.
-std::vector<int> blocks_in_order(const Program& program) {
-  std::vector<int> order;
-  for (const Chunk& chunk : program.chunks)
-    for (const BlockRun& run : chunk.runs)
-      if (std::ranges::find(order, run.block) == order.end()) order.push_back(run.block);
-  return order;
-}
-
 tl::unexpected<Error> differ(const std::string& label) {
   return fail("iteration", fmt::format("{} is another kernel for other rows", label), "rows of one kind");
 }

@@ -11,6 +11,7 @@
 
 #include "dataflow/program.h"
 #include "model/base/error.h"
+#include "sim/serving/own_widths.h"
 #include "sim/serving/packed_line.h"
 
 namespace stepcast::sim {
@@ -93,6 +94,9 @@ class IterationForm {
   static Expected<IterationForm> of(const RowPrograms& words);
   static Expected<IterationForm> of(const RowPrograms& words, double most_words, const RowPrograms& prompts);
 
+  /// Of the Programs that it was made of, RowPrograms::one; `prompts`: nullptr where rows are of one kind.
+  void keep_widths(const OwnWidths& widths, const dataflow::Program& words, const dataflow::Program* prompts);
+
   [[nodiscard]] IterationTime time(std::span<const Rows> rows, const EngineCost& cost, bool graph) const;
   /// The same kernel by kernel, layer by layer; `whole` is time() of the same rows.
   [[nodiscard]] std::vector<IterationSlice> in_order(
@@ -107,7 +111,8 @@ class IterationForm {
 
   /// Of one rank of each stage: its weights, elements, and what it keeps of each sequence.
   struct Held {
-    double all = 0, experts = 0, wide = 0;  ///< as ProgramBlock has them
+    double all = 0, experts = 0, wide = 0;  ///< as ProgramBlock has them, with what OwnWidths says
+    double wide_experts = 0;                ///< of `experts`
     std::vector<dataflow::CacheLine> caches;
   };
   [[nodiscard]] const std::vector<Held>& held() const { return held_; }

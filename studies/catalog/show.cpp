@@ -148,6 +148,13 @@ struct ReadNetwork {
   }
 };
 
+/// Operators by name with the layers of their weights; none: all.
+Json wide_weights_json(const StoredWeights& stored) {
+  Json json = Json::object();
+  for (const WeightsOfLayers& weights : stored.wide_weights) json[weights.name] = weights.layers;
+  return json;
+}
+
 std::string network_json(const ReadNetwork& read) {
   Json json;
   json["network"] = read.own_form();
@@ -167,7 +174,8 @@ std::string network_json(const ReadNetwork& read) {
   if (!read.stored.how.empty() || !read.stored.cache_how.empty())
     json["stored_weights"] = {{"type", read.stored.type}, {"how", read.stored.how}, {"wide", read.stored.wide},
         {"cache", read.stored.cache}, {"cache_how", read.stored.cache_how}, {"narrow", read.stored.narrow},
-        {"told_by", read.stored.told_by}};
+        {"told_by", read.stored.told_by}, {"element_bytes", read.stored.element_bytes},
+        {"unknown", read.stored.unknown}, {"wide_weights", wide_weights_json(read.stored)}};
   if (!read.chosen.missing.empty()) json["not_forecast"] = read.chosen.missing;
   return json.dump(2) + "\n";
 }
@@ -205,7 +213,7 @@ Expected<void> show_network_file(const Arguments& arguments, Console& console) {
   if (!stored.how.empty())
     text += paragraph(
         fmt::format("weights stored as {}{}{}", stored.how, stored.type.empty() ? "" : ": --weights " + stored.type,
-            stored.wide.empty() ? "" : fmt::format(" ({}, which it leaves wide, counts as narrow)", stored.wide)),
+            stored.wide.empty() ? "" : fmt::format(" ({} left wide)", stored.wide)),
         "note: ", "      ", page_columns);
   if (!stored.cache_how.empty())
     text += paragraph(

@@ -106,10 +106,12 @@ Expected<std::shared_ptr<const sim::IterationForm>> iteration_form(const Serving
   TRY(const auto words, row_programs(serving, positions.words, !serving.scenario.split));
   if (positions.prompts == 0) {
     TRY(auto form, sim::IterationForm::of(words));
+    form.keep_widths(serving.widths, words.one, nullptr);
     return share(std::move(form));
   }
   TRY(const auto prompts, row_programs(serving, positions.prompts, true, serving.prompts_mapping));
   TRY(auto form, sim::IterationForm::of(words, static_cast<double>(positions.most_words), prompts));
+  form.keep_widths(serving.widths, words.one, &prompts.one);
   return share(std::move(form));
 }
 
@@ -180,6 +182,21 @@ Expected<double> expert_copies(const ServingWishes& wishes, const NetworkSpec& n
   return static_cast<double>(copies) / static_cast<double>(experts);
 }
 
+/// By layer of `network`. `behind`: it is a layer alone, behind so many of the file's.
+sim::OwnWidths own_widths(const ServedTypes& types, const NetworkSpec& network, std::int64_t behind) {
+  sim::OwnWidths widths;
+  for (const WeightsOfLayers& weights : types.wide_weights) {
+    sim::OwnWidths::Weights& own = widths.wide.emplace_back();
+    own.op = weights.name;
+    if (weights.all) continue;
+    own.of.assign(static_cast<std::size_t>(network.layers), 0);
+    for (const std::int64_t layer : weights.layers)
+      if (layer >= behind && layer - behind < network.layers) own.of[static_cast<std::size_t>(layer - behind)] = 1;
+  }
+  if (types.narrow_head) widths.narrow.emplace_back("head");
+  return widths;
+}
+
 Expected<void> check_images_served(const NetworkSpec& network) {
   if (!looks_at_encoder(network) || projector_parameter_count(network) == 0) return {};
   return fail(network.id, "an engine's iteration of a network with layers that look at images",
@@ -242,6 +259,7 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
   TRY(auto settled, served_types({wishes.weights, wishes.cache, wishes.products},
                         run::names_a_file(wishes.network) ? stored_weights_of_file(wishes.network) : StoredWeights{},
                         serving.network(), serving.machine().gpu, serving.engine));
+  serving.widths = own_widths(settled, serving.network(), wishes.predicts_behind);
   serving.types = settled.types, serving.cache_element_bytes = settled.cache_element_bytes;
   serving.assumptions.insert(serving.assumptions.end(), settled.assumptions.begin(), settled.assumptions.end());
   if (settled.stored_in_blocks) TRY(check_blocks(serving.scenario, serving.groups, engine));
@@ -272,6 +290,7 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
     ServingWishes small = wishes;
     small.draft = 0, small.layout.clear();  // it is a layer alone
     small.spare_experts = 0;
+    small.predicts_behind = whole.row.layers;
     // What is guessed belongs to the iteration that tries it, which the host prepares once.
     Engine within = engine;
     for (Engine::Tuning& tuning : within.tunings) tuning.host_per_iteration = tuning.host_per_sequence = Seconds(0);
@@ -327,7 +346,8 @@ Expected<Serving> serving_of(const ServingWishes& wishes) {
 double Serving::weight_bytes(const Held& held) const {
   const double layers = held.all - held.experts - held.wide;
   constexpr double wide = 2;
-  return held.experts * (1 + expert_copies) * types.weight_bytes +
+  const double narrow_experts = held.experts - held.wide_experts;
+  return (narrow_experts * types.weight_bytes + held.wide_experts * wide) * (1 + expert_copies) +
          layers * (types.experts_alone ? wide : types.weight_bytes) + held.wide * wide;
 }
 

@@ -18,6 +18,7 @@ namespace stepcast::infer {
 struct Serving : ServingSplit {
   Engine engine;
   sim::IterationTypes types;
+  sim::OwnWidths widths;  ///< of weights that are not of `types`
   double cache_element_bytes = 2;
   double expert_copies = 0;                        ///< that ranks have beside the experts, over as many as there are
   std::shared_ptr<const Profile> profile;          ///< with the laws of single kernels

@@ -46,9 +46,16 @@ void add_weights(const FuseContext& c, ProgramBlock& out) {
     add("", BufferKind::weight, chain.home_bytes);
     out.parameters += chain.home_elements * share;
     const int reader = c.facts.tensors[chain.tensor].reader;
-    if (reader >= 0 && c.facts.operators[reader].expert) out.expert_parameters += chain.home_elements * share;
-    else if (reader < 0 || c.block.place == Block::Place::first || c.facts.operators[reader].keeps_width)
-      out.wide_parameters += chain.home_elements * share;
+    const bool expert = reader >= 0 && c.facts.operators[reader].expert;
+    const bool wide =
+        !expert && (reader < 0 || c.block.place == Block::Place::first || c.facts.operators[reader].keeps_width);
+    if (expert) out.expert_parameters += chain.home_elements * share;
+    if (wide) out.wide_parameters += chain.home_elements * share;
+    if (c.labelled && reader >= 0 && c.placed.backward.empty()) {
+      const Operator& op = c.block.operators[reader];
+      out.weights.push_back(
+          {op.name, op.kernel.empty() ? op.name : op.kernel, chain.home_elements * share, expert, wide});
+    }
     if (tensor.frozen) continue;
     add(" gradient", BufferKind::gradient, chain.accumulator_bytes);
     add(" optimizer", BufferKind::optimizer,

@@ -15,12 +15,13 @@
 #include "model/base/contains.h"
 #include "model/base/json_reader.h"
 #include "model/base/text.h"
-#include "model/network/hf/modules/left_wide.h"
+#include "model/network/hf/modules/stored_form.h"
 
 namespace stepcast {
 namespace {
 
 using detail::LeftWide;
+using detail::Said;
 using detail::WideModules;
 
 /// What the network has, whose weights a file tells of.
@@ -29,72 +30,6 @@ struct SaidSizes {
   bool experts = false;
   bool apart = false;  ///< experts have a type of their own
 };
-
-/// What a file says of its weights, method by method in its own words.
-struct Said {
-  std::string method;          ///< quant_method or quant_algo in lower case
-  std::string kind;            ///< "int", "float" of compressed-tensors; "": not said
-  std::int64_t bits = 0;       ///< 0: not said
-  std::int64_t group = 0;      ///< numbers that share a scale; 0: a whole row or tensor
-  bool blocks = false;         ///< scales of blocks with two sides
-  std::int64_t run = 0;        ///< numbers of a row that share a scale, said as a block of one row; 0: none are
-  bool narrow_inputs = false;  ///< products multiply what is as narrow
-  bool several = false;        ///< groups of layers that differ
-  bool sparse = false;         ///< two of four weights are left out
-  bool head = false;           ///< the LM head is narrow, too
-  std::int64_t layers = 0;     ///< of the network; 0: not said
-  WideModules wide;
-  bool experts = false;  ///< the network has some
-};
-
-/// What stands in a row is so. Weights of a type that products do not multiply in have no row but where --weights
-/// multiplies them in bf16, and integers that multiply integers have none.
-enum class Inputs : std::uint8_t { any, narrow, wide };
-enum class Layers : std::uint8_t { any, experts_alone };  ///< the latter leave attention wide
-constexpr std::int64_t any = 0;
-struct StoredForm {
-  std::string_view methods, type;
-  std::string_view kind = "";  ///< "": any
-  std::int64_t bits = any, group = any;
-  bool blocks = false;
-  Inputs inputs = Inputs::any;
-  Layers layers = Layers::any;
-  std::int64_t run = 0;  ///< that the form has by its name
-};
-constexpr StoredForm forms[] = {
-    {"fp8", "fp8-block", "", any, any, true},
-    {"fp8_pb_wo", "fp8-block"},
-    {"fp8_per_channel_per_token", "fp8"},
-    {"fp8 fbgemm_fp8", "fp8"},
-    {"mxfp4", "mxfp4"},
-    {"awq gptq", "int4", "", 4},
-    {"gptq", "int8", "", 8},
-    {"nvfp4", "nvfp4"},
-    {"mxfp8", "mxfp8", "", any, any, false, Inputs::any, Layers::any, 32},
-    {"compressed-tensors modelopt", "mxfp8", "float", 8, 32, false, Inputs::narrow},
-    {"compressed-tensors", "fp8-block", "float", 8, any, true, Inputs::narrow},
-    {"compressed-tensors modelopt", "fp8", "float", 8, any, false, Inputs::narrow},
-    {"compressed-tensors modelopt", "nvfp4", "float", 4, 16, false, Inputs::narrow},
-    {"compressed-tensors", "mxfp4", "float", 4, 32, false, Inputs::wide, Layers::experts_alone},
-    {"compressed-tensors", "int4-experts", "int", 4, 32, false, Inputs::wide, Layers::experts_alone},
-    {"compressed-tensors", "int4", "int", 4, any, false, Inputs::wide},
-    {"compressed-tensors", "int8", "int", 8, any, false, Inputs::wide},
-};
-
-/// Types that are of experts alone: attention is wide by their name.
-bool of_experts(std::string_view type) { return type == "mxfp4" || type == "int4-experts"; }
-
-bool is_word_of(std::string_view words, std::string_view word) {
-  return (' ' + std::string(words) + ' ').find(' ' + std::string(word) + ' ') != std::string::npos;
-}
-
-bool says(const StoredForm& form, const Said& said) {
-  return is_word_of(form.methods, said.method) && (form.kind.empty() || form.kind == said.kind) &&
-         (form.bits == any || form.bits == said.bits) && (form.group == any || form.group == said.group) &&
-         form.blocks == said.blocks && (said.run == 0 || form.run == said.run) &&
-         (form.inputs == Inputs::any || (form.inputs == Inputs::narrow) == said.narrow_inputs) &&
-         (form.layers == Layers::any || (said.experts && said.wide.attention == LeftWide::all));
-}
 
 constexpr IntegerRange counts{0, 1 << 20};
 
@@ -127,6 +62,9 @@ void take_groups(JsonObject& config, Said& said) {
       one.group = size > 0 ? static_cast<std::int64_t>(size) : 0;
     }
     weights.optional("type", one.kind);
+    bool even = true;
+    if (weights.type_of("symmetric") == "boolean") weights.read("symmetric", even);
+    one.zeros = !even;
     take_blocks(weights, "block_structure", one);
     one.narrow_inputs = group.type_of("input_activations") == "object";
     const bool same = one.bits == said.bits && one.group == said.group && one.kind == said.kind &&
@@ -148,6 +86,10 @@ std::vector<std::string> wide_names(JsonObject& config) {
     if (config.type_of(key) == "list") config.read(key, modules);
     all.insert(all.end(), modules.begin(), modules.end());
   }
+  // GPTQModel (README, "dynamic"): what a search from the name's beginning finds is left out.
+  if (config.type_of("dynamic") == "object")
+    for (const std::string& key : config.object("dynamic").keys())
+      if (key.starts_with("-:")) all.push_back("re:" + key.substr(2));
   return all;
 }
 
@@ -163,14 +105,34 @@ bool is_sparse(JsonObject& config) {
   return format == "marlin-24" || zeros == "sparse-24-bitmask";
 }
 
-/// Modules with bits of their own, or none (GPTQModel's "dynamic").
+/// Modules with bits of their own (GPTQModel's "dynamic").
 bool has_exceptions(JsonObject& config) {
-  return config.type_of("dynamic") == "object" && !config.object("dynamic").keys().empty();
+  if (config.type_of("dynamic") != "object") return false;
+  JsonObject dynamic = config.object("dynamic");
+  dynamic.allow_unknown_keys();
+  return std::ranges::any_of(dynamic.keys(), [&](const std::string& key) {
+    if (key.starts_with("-:")) return false;
+    return dynamic.type_of(key) != "object" || !dynamic.object(key).keys().empty();
+  });
+}
+
+/// AWQ and GPTQ say their groups beside the bits; -1 is a whole row. Files of GPTQ have zero points in any case
+/// (auto_gptq/nn_modules/qlinear, qzeros), those of AWQ where they say so or nothing (AutoAWQ awq/models/_config.py).
+void take_run_of_integers(JsonObject& config, Said& said) {
+  double size = 0;
+  if (config.type_of("group_size") == "number") config.read("group_size", size, NumberRange{-1, 1 << 20});
+  if (config.type_of("q_group_size") == "number") config.read("q_group_size", size, NumberRange{-1, 1 << 20});
+  if (said.method != "awq" && said.method != "gptq") return;
+  said.zeros = true;
+  if (said.method == "awq" && config.type_of("zero_point") == "boolean") config.read("zero_point", said.zeros);
+  said.scaled = size > 0 ? static_cast<std::int64_t>(size) : 0;
 }
 
 Said said_in(JsonObject& config, const SaidSizes& built) {
   Said said;
-  said.wide = detail::wide_modules(wide_names(config), built.layers, built.experts);
+  const std::vector<std::string> names = wide_names(config);
+  said.wide = detail::wide_modules(names, built.layers, built.experts);
+  said.held = detail::weights_of_modules(names, built.layers);
   said.several = built.apart;
   said.experts = built.experts, said.layers = built.layers;
   // GPTQ and AWQ: model_executor/layers/quantization, gptq_marlin.py and awq_marlin.py, lm_head_quantized
@@ -185,19 +147,10 @@ Said said_in(JsonObject& config, const SaidSizes& built) {
   said.several = said.several || lower_case(algorithm) == "mixed_precision" || has_exceptions(config);
   said.sparse = is_sparse(config);
   if (config.type_of("bits") == "number") config.read("bits", said.bits, counts);
+  take_run_of_integers(config, said);
   take_blocks(config, "weight_block_size", said);
   take_groups(config, said);
   return said;
-}
-
-std::string in_words(const Said& said) {
-  std::string words = said.method.empty() ? "a method that it does not name" : fmt::format("{:.40}", said.method);
-  if (said.bits > 0) words += fmt::format(", {}{} bits", said.kind.empty() ? "" : said.kind + " of ", said.bits);
-  if (said.group > 0) words += fmt::format(" in groups of {}", said.group);
-  if (said.blocks) words += " in blocks";
-  if (said.run > 0) words += fmt::format(" in runs of {}", said.run);
-  if (said.sparse) words += ", two of four left out";
-  return said.several ? words + ", layers that differ" : words;
 }
 
 /// Where most of the network's weights stay wide, a type is none of all of them.
@@ -282,13 +235,16 @@ void take_cache(JsonObject& config, StoredWeights& stored) {
 }
 
 StoredWeights weights_said(const Said& said) {
-  const auto form = std::ranges::find_if(forms, [&](const StoredForm& row) { return says(row, said); });
-  if (form == std::end(forms) || said.several || said.sparse) return {"", in_words(said), "", "", ""};
+  const std::string_view type = detail::stored_type(said);
+  if (type.empty() || said.several || said.sparse) return {"", detail::in_words(said), "", "", ""};
   if (const std::string most = stays_wide(said); !most.empty())
-    return {"", fmt::format("{}, {} left wide", in_words(said), most), "", "", ""};
-  const bool by_name = of_experts(form->type);
-  return {std::string(form->type), in_words(said), wide_in_words(said.wide, said.layers, by_name), "", "",
-      said.head ? "the LM head" : ""};
+    return {"", fmt::format("{}, {} left wide", detail::in_words(said), most), "", "", ""};
+  const bool by_name = detail::of_experts(type);
+  StoredWeights stored{std::string(type), detail::in_words(said), wide_in_words(said.wide, said.layers, by_name), "",
+      "", said.head ? "the LM head" : ""};
+  stored.wide_weights = said.held.weights, stored.unknown = said.held.unknown;
+  stored.element_bytes = detail::integer_bytes(said, type);
+  return stored;
 }
 
 /// Under the key that `show` writes.
@@ -302,6 +258,17 @@ StoredWeights shown_weights(JsonObject& file) {
   said.optional("cache_how", stored.cache_how);
   said.optional("narrow", stored.narrow);
   said.optional("told_by", stored.told_by);
+  said.optional("element_bytes", stored.element_bytes, NumberRange{0, 2});
+  said.optional("unknown", stored.unknown);
+  if (said.type_of("wide_weights") == "object") {
+    JsonObject wide = said.object("wide_weights");
+    for (const std::string& name : wide.keys()) {
+      WeightsOfLayers& weights = stored.wide_weights.emplace_back();
+      weights.name = name;
+      wide.read(name.c_str(), weights.layers, counts);
+      weights.all = weights.layers.empty();
+    }
+  }
   return file.failed() ? StoredWeights{} : stored;
 }
 

@@ -4,20 +4,25 @@
 #pragma once
 
 #include <string>
+#include <vector>
+
+#include "model/network/hf/modules/part_modules.h"
 
 namespace stepcast {
 
 struct StoredWeights {
   std::string type;  ///< "fp8-block", as --weights takes it; "": nothing narrows them, or in no way that is known
   std::string how;   ///< "fp8 in blocks", in words of the file; "": nothing narrows them
-  /// What stays wide and counts as narrow all the same: "attention", "attention with part of the MLP", "10 of 32
-  /// layers"; "": nothing.
+  /// What stays wide, in words: "attention", "attention with part of the MLP", "10 of 32 layers"; "": nothing.
   std::string wide;
   std::string cache;      ///< the same of keys and values in the cache, as --kv takes it: "fp8"
   std::string cache_how;  ///< "float of 8 bits", in words of the file; "": nothing narrows them
-  /// What is narrow and counts as wide all the same: "the LM head"; "": nothing.
+  /// What is narrow and would be wide by itself: "the LM head"; "": nothing.
   std::string narrow = {};
   std::string told_by = "quantization_config of the file";
+  std::vector<WeightsOfLayers> wide_weights = {};  ///< what `wide` comes to, operator by operator
+  std::vector<std::string> unknown = {};           ///< patterns of modules that hold nothing known
+  double element_bytes = 0;  ///< of an integer with its scale and zero point; 0: as the type has it
 };
 
 /// Of the text of a config.json, or of what `show network FILE --json` printed of it; of others, and where it does not

@@ -65,10 +65,24 @@ Expected<std::string> weights_untold(
     assumptions.push_back("--weights " + wide);
     return wide;
   }
-  assumptions.push_back(fmt::format("--weights {}, as {} says{}{}", stored.type, stored.told_by,
-      stored.wide.empty() ? "" : fmt::format(" ({}, which it leaves wide, counts as narrow)", stored.wide),
-      stored.narrow.empty() ? "" : fmt::format(" ({}, which it makes narrow, counts as wide)", stored.narrow)));
+  assumptions.push_back(fmt::format("--weights {}, as {} says", stored.type, stored.told_by));
   return stored.type;
+}
+
+/// Of weights that are the file's own: what stays wide, what is narrow beside it, and numbers with their scales.
+void take_widths(const StoredWeights& stored, ServedTypes& out) {
+  out.wide_weights = stored.wide_weights;
+  out.narrow_head = !stored.narrow.empty();
+  if (stored.element_bytes > 0) out.types.weight_bytes = stored.element_bytes;
+  if (!stored.wide.empty())
+    out.assumptions.push_back(fmt::format("{} left wide, as {} says", stored.wide, stored.told_by));
+  if (out.narrow_head)
+    out.assumptions.push_back(fmt::format("{} narrow, too, as {} says", stored.narrow, stored.told_by));
+  if (!stored.unknown.empty())
+    out.assumptions.push_back(fmt::format(
+        "'{:.60}'{} of {} names no weights that are known: what it leaves wide counts as narrow, in bytes and in time",
+        stored.unknown.front(), stored.unknown.size() > 1 ? fmt::format(" and {} more", stored.unknown.size() - 1) : "",
+        stored.told_by));
 }
 
 /// The same of the cache, where the weights are the file's too: of another checkpoint it says nothing.
@@ -191,6 +205,7 @@ Expected<ServedTypes> served_types(const TypeWishes& wishes, const StoredWeights
     return fail("--kv", fmt::format("{} has no {} matrix units", gpu.name, to_text(cache->products)),
         "--kv fp8, or --kv " + usual);
   out.types.weight_bytes = weights->bytes;
+  if (!stored.type.empty() && named == stored.type) take_widths(stored, out);
   TRY(out.types.products, products_of(wishes.products, *weights));
   out.types.block_scaled = out.stored_in_blocks = weights->block_scaled;
   out.types.experts_alone = weights->experts_alone && network.experts.count > 0;

@@ -20,9 +20,11 @@ struct TypeWishes {
 
 struct ServedTypes {
   sim::IterationTypes types;
-  double cache_element_bytes = 2;        ///< with scales
-  std::vector<std::string> assumptions;  ///< what nobody said
-  bool stored_in_blocks = false;         ///< weights have a scale per block, also where kernels widen them
+  double cache_element_bytes = 2;             ///< with scales
+  std::vector<std::string> assumptions;       ///< what nobody said
+  std::vector<WeightsOfLayers> wide_weights;  ///< of the file, where the weights are its own
+  bool narrow_head = false;
+  bool stored_in_blocks = false;  ///< weights have a scale per block, also where kernels widen them
 };
 
 /// `stored`: what the network's file says of its weights. Errors: names of no type, types that the GPU does not

@@ -1,6 +1,9 @@
 // Which number type a checkpoint's config.json says that its weights have.
 #include "model/network/hf/stored_weights.h"
 
+#include <string>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace stepcast {
@@ -61,7 +64,9 @@ TEST(StoredWeights, AreNotGuessed) {
       "not known");
   EXPECT_EQ(type_of(R"({"quant_method": "gptq", "bits": "four"})"), "not known");
   // some modules have other bits, or two of four weights are left out
-  EXPECT_EQ(type_of(R"({"quant_method": "gptq", "bits": 4, "dynamic": {"-:.*self_attn.*": {}}})"), "not known");
+  EXPECT_EQ(
+      type_of(R"({"quant_method": "gptq", "bits": 4, "dynamic": {"+:.*self_attn.*": {"bits": 8}}})"), "not known");
+  EXPECT_EQ(type_of(R"({"quant_method": "gptq", "bits": 4, "dynamic": {".*self_attn.*": {"bits": 8}}})"), "not known");
   EXPECT_EQ(type_of(R"({"quant_method": "gptq", "bits": 4, "dynamic": {}})"), "int4");
   std::string pattern = group(R"("num_bits": 4, "type": "int", "group_size": 128)", "null");
   pattern.insert(1, R"("format": "marlin-24", )");
@@ -141,7 +146,7 @@ TEST(StoredWeights, SayHowTheCacheIsKept) {
   EXPECT_EQ(integers.type, "fp8") << "of the weights it says nothing";
 }
 
-/// What the file leaves wide and counts as narrow is said; experts alone leave it so by their name.
+/// What the file leaves wide is said; experts alone leave it so by their name.
 TEST(StoredWeights, SayWhatStaysWide) {
   const auto wide = [](const std::string& ignored, const std::string& key = "exclude_modules") {
     return stored_weights(R"({"num_hidden_layers": 4, "n_routed_experts": 8, "quantization_config": {
@@ -163,6 +168,58 @@ TEST(StoredWeights, SayWhatStaysWide) {
            "model.layers.0.linear_attn.conv1d", "model.layers.0.linear_attn.in_proj_ba", "model.layers.0.mlp.gate",
            "model.layers.0.mlp.shared_expert_gate", "model.layers.0.mlp.router"})
     EXPECT_EQ(wide('"' + std::string(nothing) + '"'), "") << nothing;
+}
+
+/// The operators whose weights stay wide, "attn.out 1 2"; of all layers by its name alone.
+std::vector<std::string> wide_weights(const std::string& ignored) {
+  std::vector<std::string> all;
+  const StoredWeights stored = stored_weights(R"({"num_hidden_layers": 4, "n_routed_experts": 8, )"
+                                              R"("quantization_config": {"quant_method": "fp8", "ignore": [)" +
+                                              ignored + "]}}");
+  for (const WeightsOfLayers& weights : stored.wide_weights) {
+    all.push_back(weights.name);
+    for (const std::int64_t layer : weights.layers) all.back() += ' ' + std::to_string(layer);
+    EXPECT_EQ(weights.all, weights.layers.empty()) << weights.name;
+  }
+  return all;
+}
+
+TEST(StoredWeights, TellTheOperatorsThatStayWide) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(wide_weights(R"("model.layers.2.self_attn.o_proj")"), (Names{"attn.out 2", "mixer.out.y 2"}));
+  EXPECT_EQ(wide_weights(R"("re:.*shared_experts.*")"), (Names{"shared.down", "shared.gate", "shared.up"}));
+  EXPECT_EQ(wide_weights(R"("language_model.model.layers.1.mlp.shared_experts*")"),
+      (Names{"shared.down 1", "shared.gate 1", "shared.up 1"}));
+  EXPECT_EQ(wide_weights(R"("re:.*layers\\.[0-1]\\.mlp\\.down_proj")"), (Names{"mlp.down 0 1"}));
+  EXPECT_EQ(wide_weights(R"("model.layers.*.mlp.router")"), (Names{"router"}));
+  EXPECT_EQ(wide_weights(R"("lm_head")"), (Names{"head"}));
+  EXPECT_EQ(wide_weights(R"("model.layers.3.linear_attn.in_proj_ba")"), (Names{"mixer.in.beta 3", "mixer.in.decay 3"}));
+  EXPECT_EQ(wide_weights(R"("backbone.layers.1.mixer.in_proj")"),
+      (Names{"mixer.in.B.in 1", "mixer.in.C.in 1", "mixer.in.X.in 1", "mixer.in.Z 1", "mixer.in.dt 1"}));
+  EXPECT_EQ(wide_weights(R"("mtp.layers.0.mlp.down_proj")"), (Names{"mlp.down 4"})) << "behind the network's own";
+  EXPECT_EQ(wide_weights(R"("model.layers.4.mlp.down_proj")"), (Names{"mlp.down 4"}));
+  EXPECT_EQ(wide_weights(R"("model.layers.1", "model.layers.12")").size(), wide_weights(R"("model.layers.1.*")").size())
+      << "12 is none of its layers";
+  const StoredWeights gptq = stored_weights(
+      R"({"num_hidden_layers": 4, "quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 128,
+          "dynamic": {"-:.*k_proj": {}, "lm_head": {}}}})");
+  EXPECT_EQ(gptq.type, "int4");
+  ASSERT_EQ(gptq.wide_weights.size(), 3U);
+  EXPECT_EQ(gptq.wide_weights.front().name, "attn.qkv.K");
+  EXPECT_EQ(gptq.element_bytes, 0.5 + 2.5 / 128);
+}
+
+/// Encoders and norms are no weights of ours; what is none of all is told.
+TEST(StoredWeights, TellPatternsThatAreNotKnown) {
+  const auto unknown = [](const std::string& ignored) {
+    return stored_weights(
+        R"({"num_hidden_layers": 4, "quantization_config": {"quant_method": "fp8", "ignore": [)" + ignored + "]}}")
+        .unknown;
+  };
+  EXPECT_TRUE(unknown(R"("lm_head", "model.visual*", "re:.*input_layernorm", "model.layers.0.mlp.gate")").empty());
+  EXPECT_EQ(unknown(R"("model.layers.0.strange", "re:((.*)*)*layers", "lm_head")"),
+      (std::vector<std::string>{"model.layers.0.strange", "re:((.*)*)*layers"}));
+  EXPECT_EQ(unknown(R"("model.layers.7.self_attn.o_proj")").size(), 1U) << "of four layers";
 }
 
 /// Patterns that name layers and no part of them: how many they hold is said, and most of them are no type of all.
@@ -189,7 +246,7 @@ TEST(StoredWeights, SayWhichLayersStayWide) {
   EXPECT_EQ(stored(R"("re:((.*)*)*layers")", "ignore").wide, "layers of a pattern that is not read");
 }
 
-/// A head that is narrow counts as wide, and that is said.
+/// A head that is narrow is said.
 TEST(StoredWeights, SayThatTheHeadIsNarrow) {
   const auto narrow = [](const char* head) {
     return stored_weights(

@@ -1,0 +1,207 @@
+// Names of modules are those of the classes of transformers (src/transformers/models), and of vLLM where it joins
+// several (vllm/model_executor/models, packed_modules_mapping).
+#include "model/network/hf/modules/part_modules.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "model/base/text.h"
+#include "model/network/hf/modules/module_pattern.h"
+
+namespace stepcast::detail {
+namespace {
+
+/// Operators of a layer, and the modules that may hold their weights, behind the layer's name.
+struct PartModules {
+  std::string_view operators, modules;  ///< with blanks between them
+};
+constexpr PartModules parts[] = {
+    {"attn.qkv.Q attn.qkv.K attn.qkv.V attn.qkv.G",
+        "self_attn.qkv_proj attn.qkv_proj attn.c_attn attn.Wqkv attention.query_key_value self_attn.query_key_value "
+        "self_attention.query_key_value attention.wqkv self_attn.W_pack"},
+    {"attn.qkv.Q attn.up.Q attn.up.Q.nope attn.up.Q.rope",
+        "self_attn.q_proj attn.q_proj attention.wq mixer.q_proj self_attn.q_b_proj attn.wq_b"},
+    {"attn.qkv.G", "self_attn.q_proj self_attn.g_proj"},
+    {"attn.qkv.K", "self_attn.k_proj attn.k_proj attention.wk mixer.k_proj"},
+    {"attn.qkv.V", "self_attn.v_proj attn.v_proj attention.wv mixer.v_proj"},
+    {"attn.out", "self_attn.o_proj self_attn.out_proj attn.o_proj attn.out_proj attn.c_proj attention.dense "
+                 "self_attn.dense self_attention.dense attention.wo mixer.o_proj attn.wo_b"},
+    {"attn.out.down", "attn.wo_a"},
+    {"attn.down.cq attn.down.ckv attn.down.kr", "self_attn.fused_qkv_a_proj self_attn.fused_qkv_a_proj_with_mqa"},
+    {"attn.down.cq", "self_attn.q_a_proj attn.wq_a"},
+    {"attn.down.ckv attn.down.kr", "self_attn.kv_a_proj_with_mqa attn.wkv"},
+    {"attn.up.K attn.up.V attn.absorb.K attn.absorb.V", "self_attn.kv_b_proj"},
+    {"index.q", "self_attn.indexer.wq_b attn.indexer.wq_b"},
+    {"index.k", "self_attn.indexer.wk"},
+    {"index.w", "self_attn.indexer.weights_proj attn.indexer.weights_proj"},
+    {"mlp.gate mlp.up", "mlp.gate_up_proj feed_forward.gate_up_proj"},
+    {"mlp.gate", "mlp.gate_proj feed_forward.gate_proj feed_forward.w1 mlp.w1"},
+    {"mlp.up", "mlp.up_proj feed_forward.up_proj feed_forward.w3 mlp.fc1 fc1 mlp.c_fc mlp.dense_h_to_4h "
+               "mlp.linear_fc1 mixer.up_proj"},
+    {"mlp.down", "mlp.down_proj feed_forward.down_proj feed_forward.w2 mlp.fc2 fc2 mlp.c_proj mlp.dense_4h_to_h "
+                 "mlp.linear_fc2 mixer.down_proj"},
+    {"expert.gate expert.up", "mlp.experts.gate_up_proj mlp.experts.0.gate_up_proj feed_forward.experts.gate_up_proj"},
+    {"expert.gate", "mlp.experts.0.gate_proj block_sparse_moe.experts.0.w1 feed_forward.experts.0.gate_proj "
+                    "ffn.experts.0.w1"},
+    {"expert.up", "mlp.experts.0.up_proj block_sparse_moe.experts.0.w3 feed_forward.experts.0.up_proj "
+                  "mixer.experts.0.up_proj ffn.experts.0.w3"},
+    {"expert.down", "mlp.experts.down_proj mlp.experts.0.down_proj block_sparse_moe.experts.0.w2 "
+                    "feed_forward.experts.down_proj feed_forward.experts.0.down_proj mixer.experts.0.down_proj "
+                    "ffn.experts.0.w2"},
+    {"shared.gate shared.up", "mlp.shared_experts.gate_up_proj mlp.shared_expert.gate_up_proj "
+                              "feed_forward.shared_expert.gate_up_proj"},
+    {"shared.gate", "mlp.shared_experts.gate_proj mlp.shared_expert.gate_proj feed_forward.shared_expert.gate_proj "
+                    "ffn.shared_experts.w1"},
+    {"shared.up", "mlp.shared_experts.up_proj mlp.shared_expert.up_proj feed_forward.shared_expert.up_proj "
+                  "mixer.shared_experts.up_proj ffn.shared_experts.w3"},
+    {"shared.down", "mlp.shared_experts.down_proj mlp.shared_expert.down_proj feed_forward.shared_expert.down_proj "
+                    "mixer.shared_experts.down_proj ffn.shared_experts.w2"},
+    {"shared.gate.score", "mlp.shared_expert_gate"},
+    {"router", "mlp.gate mlp.router block_sparse_moe.gate feed_forward.router mixer.gate ffn.gate"},
+    {"latent.down", "mixer.fc1_latent_proj"},
+    {"latent.up", "mixer.fc2_latent_proj"},
+    {"mixer.in.Q.in mixer.in.K.in mixer.in.V.in", "linear_attn.in_proj_qkv"},
+    {"mixer.in.Q.in mixer.in.K.in mixer.in.V.in mixer.in.Z", "linear_attn.in_proj_qkvz"},
+    {"mixer.in.Z", "linear_attn.in_proj_z self_attn.output_gate"},
+    {"mixer.in.beta mixer.in.decay", "linear_attn.in_proj_ba"},
+    {"mixer.in.beta", "linear_attn.in_proj_b self_attn.b_proj"},
+    {"mixer.in.decay", "linear_attn.in_proj_a"},
+    {"mixer.in.Q.in mixer.in.Q mixer.in.K.in mixer.in.K mixer.in.V.in mixer.in.V", "self_attn.qkv_proj"},
+    {"mixer.in.Q.in mixer.in.Q", "self_attn.q_proj"},
+    {"mixer.in.K.in mixer.in.K", "self_attn.k_proj"},
+    {"mixer.in.V.in mixer.in.V", "self_attn.v_proj"},
+    {"mixer.in.Z mixer.in.X.in mixer.in.B.in mixer.in.C.in mixer.in.dt", "mixer.in_proj mamba.in_proj"},
+    {"mixer.in.B mixer.in.C mixer.in.X", "conv.in_proj"},
+    {"mixer.select.dt.raw mixer.select.B.raw mixer.select.C.raw mixer.select.dt.low mixer.select.B mixer.select.C",
+        "mixer.x_proj mamba.x_proj"},
+    {"mixer.step.dt", "mixer.dt_proj mamba.dt_proj"},
+    {"mixer.low.decay.low", "self_attn.f_a_proj"},
+    {"mixer.decay.decay", "self_attn.f_b_proj"},
+    {"mixer.low.gate.low", "self_attn.g_a_proj"},
+    {"mixer.gate.Z", "self_attn.g_b_proj"},
+    {"mixer.out.y", "linear_attn.out_proj mixer.out_proj mamba.out_proj self_attn.o_proj self_attn.out_proj "
+                    "conv.out_proj"},
+};
+
+/// Of what stands outside of layers. Tables of words and heads are wide by themselves.
+constexpr PartModules outside[] = {{"head", "lm_head language_model.lm_head output embed_out"},
+    {"embed", "model.embed_tokens language_model.model.embed_tokens transformer.wte"}};
+
+/// What is no product of a layer: encoders of images and sound, norms, short convolutions, modules that predict.
+constexpr std::string_view aside = "visual vision audio image projector connector merger mtp norm conv1d rotary "
+                                   "kv_cache q_scale k_scale v_scale sink bias";
+
+/// Where layers stand in a network, by classes of transformers, and the word that tells of it; "": any.
+struct LayerStack {
+  std::string_view name, word;
+};
+constexpr LayerStack layer_stacks[] = {{"model.layers", ""}, {"model.language_model.layers", "language_model"},
+    {"language_model.model.layers", "language_model"}, {"transformer.h", "transformer"},
+    {"transformer.blocks", "transformer"}, {"backbone.layers", "backbone"}, {"gpt_neox.layers", "gpt_neox"},
+    {"model.decoder.layers", "decoder"}};
+
+std::vector<std::string> words_of(std::string_view words) {
+  std::vector<std::string> all;
+  while (!words.empty()) {
+    const std::size_t end = std::min(words.find(' '), words.size());
+    if (end > 0) all.emplace_back(words.substr(0, end));
+    words.remove_prefix(std::min(end + 1, words.size()));
+  }
+  return all;
+}
+
+bool has_one_of(std::string_view name, std::string_view words) {
+  return std::ranges::any_of(words_of(words), [&](const std::string& word) { return name.find(word) != name.npos; });
+}
+
+struct Part {
+  std::vector<std::string> operators, modules;
+};
+std::vector<Part> split(const PartModules* from, const PartModules* to) {
+  std::vector<Part> all;
+  for (; from != to; ++from) all.push_back({words_of(from->operators), words_of(from->modules)});
+  return all;
+}
+const std::vector<Part>& layer_parts() {
+  static const std::vector<Part> all = split(std::begin(parts), std::end(parts));
+  return all;
+}
+const std::vector<Part>& outer_parts() {
+  static const std::vector<Part> all = split(std::begin(outside), std::end(outside));
+  return all;
+}
+
+/// By operator: its layers, of which -1 stands for all.
+using Found = std::map<std::string, std::set<std::int64_t>>;
+constexpr std::int64_t all_layers = -1;
+
+class Reading {
+ public:
+  Reading(const std::string& text, const ModulePattern& pattern, std::int64_t layers)
+      : pattern_(pattern), layers_(layers) {
+    predicting_ = text.find("mtp") != text.npos;
+    for (const LayerStack& stack : layer_stacks)
+      if (stack.word.empty() || text.find(stack.word) != text.npos) names_.push_back(stack.name);
+  }
+
+  /// Whether it holds anything.
+  bool add_to(Found& found) {
+    bool any = false;
+    for (const Part& part : outer_parts())
+      for (const std::string& module : part.modules)
+        if (pattern_.holds(module)) any = true, put(part, all_layers, found);
+    const bool each = pattern_.counts_layers();
+    const std::int64_t last = each ? layers_ : 0;  // one behind the last of the network's own predicts
+    for (const Part& part : layer_parts()) {
+      for (std::int64_t layer = 0; layer <= last; ++layer)
+        if (holds(part, layer)) any = true, put(part, each ? layer : all_layers, found);
+      if (predicting_ && layers_ > 0 && predicts(part)) any = true, put(part, layers_, found);
+    }
+    return any;
+  }
+
+ private:
+  [[nodiscard]] bool holds(const Part& part, std::int64_t layer) const {
+    return std::ranges::any_of(part.modules, [&](const std::string& module) {
+      return std::ranges::any_of(names_,
+          [&](std::string_view stack) { return pattern_.holds(fmt::format("{}.{}.{}", stack, layer, module)); });
+    });
+  }
+  [[nodiscard]] bool predicts(const Part& part) const {
+    return std::ranges::any_of(
+        part.modules, [&](const std::string& module) { return pattern_.holds("mtp.layers.0." + module); });
+  }
+  static void put(const Part& part, std::int64_t layer, Found& found) {
+    for (const std::string& op : part.operators) found[op].insert(layer);
+  }
+
+  const ModulePattern& pattern_;
+  std::int64_t layers_;
+  bool predicting_ = false;  ///< it names a layer that predicts by its own stack
+  std::vector<std::string_view> names_;
+};
+
+}  // namespace
+
+HeldWeights weights_of_modules(const std::vector<std::string>& patterns, std::int64_t layers) {
+  HeldWeights out;
+  Found found;
+  for (const std::string& text : patterns) {
+    const auto pattern = ModulePattern::of(text);
+    const bool any = pattern && Reading(text, *pattern, layers).add_to(found);
+    if (!any && !has_one_of(lower_case(text), aside)) out.unknown.push_back(text);
+  }
+  for (const auto& [op, held] : found) {
+    WeightsOfLayers weights{op, {}, held.contains(all_layers)};
+    if (!weights.all) weights.layers.assign(held.begin(), held.end());
+    out.weights.push_back(std::move(weights));
+  }
+  return out;
+}
+
+}  // namespace stepcast::detail

@@ -1,0 +1,29 @@
+// Internal to hf: which weights of a network the modules of a config.json are, by the operators that multiply them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace stepcast {
+
+/// The weights of one operator, "attn.qkv.Q", in some of the layers.
+struct WeightsOfLayers {
+  std::string name;
+  std::vector<std::int64_t> layers;  ///< ascending; a network's own layers, and behind them those that predict
+  bool all = false;                  ///< of all layers, or of what stands outside of them: `layers` is empty then
+  friend bool operator==(const WeightsOfLayers&, const WeightsOfLayers&) = default;
+};
+
+namespace detail {
+
+struct HeldWeights {
+  std::vector<WeightsOfLayers> weights;
+  std::vector<std::string> unknown;  ///< patterns that hold nothing that is known
+};
+/// Of "model.layers.0.self_attn.o_proj", "re:.*mlp.(gate|up|down)_proj", "*.self_attn*". `layers` of the network; 0:
+/// not known, and those that name no layer are of all.
+HeldWeights weights_of_modules(const std::vector<std::string>& patterns, std::int64_t layers);
+
+}  // namespace detail
+}  // namespace stepcast

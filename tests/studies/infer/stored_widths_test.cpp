@@ -1,0 +1,158 @@
+// Checkpoints that leave some of their weights wide: their sizes as published, and what products, memory and the layer
+// that predicts take of them.
+#include <array>
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "studies/infer/phases.h"
+#include "tests/studies/infer/serving_by_name.h"
+#include "tests/studies/run_program.h"
+
+namespace stepcast::infer {
+namespace {
+
+using Json = nlohmann::json;
+
+ServingWishes wishes_of(const Json& config) {
+  const std::string file = testing_program::own_path("config.json");
+  std::ofstream(file) << config.dump();
+  ServingWishes wishes;
+  wishes.network = file, wishes.machine = "dgx-b200", wishes.engine = "vllm-2026";
+  return wishes;
+}
+
+/// stored_sizes.jsonl: `bytes` of the tensors as published, "mtp" what the file has for a layer that predicts: with a
+/// table and a head of its own, or sharing those of the network.
+TEST(StoredWidths, SizesAreThoseOfPublishedFiles) {
+  std::ifstream lines(STEPCAST_SOURCE_DIR "/tests/studies/infer/stored_sizes.jsonl");
+  int files = 0;
+  for (std::string line; std::getline(lines, line); ++files) {
+    const Json row = Json::parse(line);
+    ServingWishes wishes = wishes_of(row.at("config"));
+    wishes.draft = row.contains("mtp") ? 1 : 0;
+    const Serving s = served(wishes);
+    double bytes = s.weight_bytes();
+    if (s.drafter) bytes += s.drafter->weight_bytes();
+    constexpr double wide = 2;
+    const double ends = wide * 2 * static_cast<double>(s.network().vocab) * static_cast<double>(s.network().hidden);
+    if (row.value("mtp", "") == "shared ends") bytes -= ends;
+    EXPECT_NEAR(bytes / row.at("bytes").get<double>(), 1, 0.01) << row.at("id");
+  }
+  EXPECT_GE(files, 6);
+}
+
+Json small_network(const Json& quantised) {
+  return {{"architectures", {"Qwen3MoeForCausalLM"}}, {"hidden_size", 1024}, {"num_hidden_layers", 4},
+      {"num_attention_heads", 8}, {"num_key_value_heads", 8}, {"head_dim", 128}, {"vocab_size", 32000},
+      {"num_experts", 16}, {"num_experts_per_tok", 2}, {"moe_intermediate_size", 512}, {"intermediate_size", 1024},
+      {"max_position_embeddings", 40960}, {"tie_word_embeddings", false}, {"quantization_config", quantised}};
+}
+Json modelopt(const Json& excluded) {
+  return {{"quant_method", "modelopt"}, {"quant_algo", "FP8"}, {"ignore", excluded}};
+}
+double bytes_of(const Json& excluded) { return served(wishes_of(small_network(modelopt(excluded)))).weight_bytes(); }
+
+/// Attention of a layer: four matrices of 1024 x 1024. An expert: three of 1024 x 512.
+TEST(StoredWidths, AreThoseOfThePartsThatPatternsName) {
+  constexpr double attention = 4.0 * 1024 * 1024, experts = 16 * 3.0 * 1024 * 512;
+  const double narrow = bytes_of({"lm_head"});
+  EXPECT_DOUBLE_EQ(bytes_of({"*self_attn*"}) - narrow, 4 * attention);
+  EXPECT_DOUBLE_EQ(bytes_of({"re:.*self_attn.*"}) - narrow, 4 * attention);
+  EXPECT_DOUBLE_EQ(bytes_of({"model.layers.1.self_attn.o_proj"}) - narrow, attention / 4);
+  EXPECT_DOUBLE_EQ(bytes_of({"model.layers.0*", "model.layers.3*"}) - narrow, 2 * (attention + experts));
+  EXPECT_DOUBLE_EQ(bytes_of({"model.layers.2.mlp.experts"}) - narrow, experts);
+  EXPECT_DOUBLE_EQ(bytes_of({"model.layers.2.mlp.experts.*.down_proj"}) - narrow, experts / 3);
+  for (const char* wide : {"*.mlp.gate", "model.embed_tokens", "*norm*"})  // these are wide in any case
+    EXPECT_DOUBLE_EQ(bytes_of({wide}) - narrow, 0) << wide;
+}
+
+/// A layer that is wide takes a wide layer's time, and its neighbours what they took.
+TEST(StoredWidths, ProductsTakeTheTimeOfTheirWidth) {
+  const auto times = [](const Json& excluded) {
+    const Serving s = served(wishes_of(small_network(modelopt(excluded))));
+    const sim::IterationTime one = iterate(s, {1, 1, 1000});
+    double sum = 0;
+    for (const sim::IterationPart& part : one.parts) sum += part.time.value();
+    EXPECT_NEAR(sum, one.kernels.value(), 1e-12);
+    double ordered = 0;
+    for (const sim::IterationSlice& slice : ServingCost(s).in_order(std::array{sim::Rows{1, 1, 1000}}, one))
+      ordered += slice.time.value();
+    EXPECT_NEAR(ordered, one.kernels.value(), 1e-12);
+    return std::array{part_of(one, "attn.out")->time.value(), part_of(one, "expert.up")->time.value(),
+        part_of(one, "attn.out")->calls};
+  };
+  const auto narrow = times({"lm_head"}), one = times({"model.layers.1.self_attn*"}), all = times({"*self_attn*"});
+  EXPECT_GT(all[0], narrow[0]);
+  EXPECT_NEAR(one[0] - narrow[0], (all[0] - narrow[0]) / 4, 1e-12) << "one layer of four";
+  EXPECT_EQ(one[1], narrow[1]);
+  EXPECT_EQ(one[2], 4);
+  const auto deep = times({"model.layers.0*"});
+  EXPECT_NEAR(deep[1] - narrow[1], (times({"model.layers.3.*"})[1] - narrow[1]), 1e-12);
+  EXPECT_GT(deep[1], narrow[1]);
+}
+
+/// What is on the GPU beside the cache leaves less room for it.
+TEST(StoredWidths, FewerSequencesAreAdmitted) {
+  const Serving narrow = served(wishes_of(small_network(modelopt({"lm_head"})))),
+                wide = served(wishes_of(small_network(modelopt({"*self_attn*", "model.layers.0*"}))));
+  EXPECT_DOUBLE_EQ(
+      capacity(narrow, 1000).cache - capacity(wide, 1000).cache, wide.weight_bytes() - narrow.weight_bytes());
+  EXPECT_GT(wide.weight_bytes(), narrow.weight_bytes());
+}
+
+/// Of stages each has its own layers.
+TEST(StoredWidths, StagesHoldTheirOwnLayers) {
+  ServingWishes wishes = wishes_of(small_network(modelopt({"model.layers.0*", "model.layers.1*"})));
+  wishes.pp = 2;
+  const Serving s = served(wishes);
+  wishes = wishes_of(small_network(modelopt({"lm_head"})));
+  wishes.pp = 2;
+  const Serving narrow = served(wishes);
+  EXPECT_GT(s.weight_bytes(s.form->held()[0]), narrow.weight_bytes(narrow.form->held()[0]));
+  EXPECT_EQ(s.weight_bytes(s.form->held()[1]), narrow.weight_bytes(narrow.form->held()[1]));
+}
+
+/// Integers have scales and zero points as their file says, and a head that is narrow is as narrow as they are.
+TEST(StoredWidths, HeadsAndGroupsAreTheFiles) {
+  const auto bytes = [](const Json& quantised) { return served(wishes_of(small_network(quantised))).weight_bytes(); };
+  Json gptq{{"quant_method", "gptq"}, {"bits", 4}, {"group_size", 128}};
+  const double wide = bytes(gptq);
+  gptq["lm_head"] = true;
+  const double number = 0.5 + (2 + 0.5) / 128;  // a scale and a zero point for each 128
+  EXPECT_NEAR(wide - bytes(gptq), 32000.0 * 1024 * (2 - number), 1);
+  gptq["lm_head"] = false, gptq["group_size"] = 32;
+  const double matrices = 4 * (4.0 * 1024 * 1024 + 16 * 3.0 * 1024 * 512);
+  EXPECT_NEAR(bytes(gptq) - wide, matrices * 2.5 * (1.0 / 32 - 1.0 / 128), 0.002 * matrices);
+}
+
+/// A pattern that names nothing known may leave more wide: that is said.
+TEST(StoredWidths, PatternsThatNameNothingAreSaid) {
+  const auto said = [](const Json& excluded) {
+    std::string all;
+    for (const std::string& one : served(wishes_of(small_network(modelopt(excluded)))).assumptions) all += one + "\n";
+    return all;
+  };
+  EXPECT_EQ(said({"lm_head", "model.visual*"}).find("names no weights"), std::string::npos);
+  EXPECT_NE(said({"model.layers.0.strange_proj", "other"})
+                .find("'model.layers.0.strange_proj' and 1 more of quantization_config of the file names no weights"),
+      std::string::npos);
+  EXPECT_NE(
+      said({"*self_attn*"}).find("attention left wide, as quantization_config of the file says"), std::string::npos);
+}
+
+/// What `show` writes of a file is taken back.
+TEST(StoredWidths, AreTakenBackFromShow) {
+  const ServingWishes wishes = wishes_of(small_network(modelopt({"model.layers.2*", "*.self_attn.o_proj"})));
+  const double before = served(wishes).weight_bytes();
+  const auto shown = testing_program::run_line("show network " + wishes.network + " --json");
+  ServingWishes back = wishes;
+  back.network = testing_program::own_path("shown.json");
+  std::ofstream(back.network) << shown.out;
+  EXPECT_EQ(served(back).weight_bytes(), before);
+}
+
+}  // namespace
+}  // namespace stepcast::infer
