@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "calibrate/import/logs/steady_step.h"
+#include "calibrate/import/serving/read_benchmarks.h"
 #include "model/base/comma_list.h"
 #include "model/catalog.h"
 #include "studies/calibrate/calibrate.h"
@@ -79,6 +80,9 @@ Expected<std::vector<Run>> read_words(const Arguments& arguments, std::vector<st
       continue;
     }
     TRY(const auto text, read_text_file(word));
+    if (calibrate::read_benchmark_output(text, word))
+      return fail(word, "a benchmark of a serving engine wrote it, and it holds no step of training",
+          fmt::format("stepcast calibrate served {} -o RECORDS.json, and calibrate engines RECORDS.json", word));
     if (is_record_file(text)) {
       TRY(auto read, read_runs(text, word));
       runs.insert(runs.end(), read.begin(), read.end());

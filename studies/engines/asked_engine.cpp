@@ -11,6 +11,7 @@
 #include "model/network/hf/stored_weights.h"
 #include "studies/engines/checkpoint.h"
 #include "studies/engines/asked_pool.h"
+#include "studies/engines/positions/context_length.h"
 #include "studies/run/nouns.h"
 
 namespace stepcast::engines {
@@ -117,24 +118,37 @@ Expected<void> take_load(EngineLaunch& launch, const EngineSettings& s, const To
     return std::int64_t{0};
   };
   const std::int64_t input = length("--input"), output = length("--output");
-  if (s.longest && *s.longest > 0 && input + output > *s.longest)
+  if (out.longest > 0 && input + output > out.longest)
     return fail(launch.server.where,
-        fmt::format("requests of {} and {} positions, and the engine takes {}", input, output, *s.longest),
+        fmt::format("requests of {} and {} positions, and the engine takes {}", input, output, out.longest),
         "shorter ones, or a longer --max-model-len, --context-length or --max_seq_len");
   return {};
 }
 
+/// The engine of its own that reads prompts says one token of each.
+Expected<void> check_prompts(
+    std::int64_t longest, const EngineLaunch& launch, const ToldFlags& told, const AskedEngine& out) {
+  const ToldFlags& flags = told.contains("--input") ? told : out.flags;
+  const auto found = flags.find("--input");
+  const std::int64_t prompt = found == flags.end() ? 0 : parsed_number<std::int64_t>(found->second).value_or(0);
+  if (longest == 0 || prompt < longest) return {};
+  return fail(launch.prompts->server.where,
+      fmt::format(
+          "prompts of {} positions and their first token, and the engine that reads them takes {}", prompt, longest),
+      "shorter ones, or a longer --max-model-len, --context-length or --max_seq_len of that engine");
+}
+
 /// A running sequence of infer, or its prompt, which in a whole batch grows by its output.
-Expected<void> check_iteration(const EngineLaunch& launch, const EngineSettings& s, const ToldFlags& told) {
+Expected<void> check_iteration(const EngineLaunch& launch, std::int64_t longest, const ToldFlags& told) {
   const auto length = [&](const char* flag) {
     const auto found = told.find(flag);
     return found == told.end() ? 0 : parsed_number<std::int64_t>(found->second).value_or(0);
   };
   const std::int64_t prompt = length("--cached") + length("--prompt"), grown = prompt > 0 ? length("--output") : 0;
   const std::int64_t sequence = std::max(length("--context"), prompt + grown);
-  if (s.longest && *s.longest > 0 && sequence > *s.longest)
+  if (longest > 0 && sequence > longest)
     return fail(launch.server.where,
-        fmt::format("a sequence of {} positions, and the engine takes {}", sequence, *s.longest),
+        fmt::format("a sequence of {} positions, and the engine takes {}", sequence, longest),
         "a shorter one, or a longer --max-model-len, --context-length or --max_seq_len");
   return {};
 }
@@ -179,6 +193,52 @@ std::string open_model(const SaidArguments& said) {
           given.unset.front());
   }
   return "its model hangs on what nothing sets";
+}
+
+/// Arguments that stretch positions, or say how many there are: vLLM's and SGLang's names of values over config.json.
+bool stretches_positions(const SaidArguments& said) {
+  return std::ranges::any_of(said.all, [&](const GivenArgument& given) {
+    const std::string_view name = counted_name(said.table(), given.name);
+    return said.counts(given) && (name.find("rope_scaling") != name.npos || name.find("rope_parameters") != name.npos ||
+                                     name.find("max_position_embeddings") != name.npos);
+  });
+}
+
+/// Of the checkpoint; 0: not told, or the launch says others.
+std::int64_t positions_of(const SaidArguments& said, const std::string& network, const std::string& checkpoint) {
+  if (stretches_positions(said)) return 0;
+  return run::names_a_file(network) ? turned_positions(network) : published_positions(network, checkpoint);
+}
+
+/// What engines do that are told to take longer requests than the network has positions for. vllm/config/model.py,
+/// _get_and_verify_max_len (ValueError), and sglang/srt/configs/model_config.py (ValueError), each with the variable
+/// that lets it; TensorRT-LLM's _torch/pyexecutor/model_engine.py, _init_max_seq_len, takes the network's and goes on.
+struct LongRequests {
+  std::string_view engine;
+  const char *name, *variable;
+  bool clips = false;  ///< without the variable it takes the network's
+};
+constexpr std::array long_requests = {LongRequests{"vllm", "vLLM", "VLLM_ALLOW_LONG_MAX_MODEL_LEN"},
+    LongRequests{"sglang", "SGLang", "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"},
+    LongRequests{"tensorrt-llm", "TensorRT-LLM", "TLLM_ALLOW_LONG_MAX_MODEL_LEN", true}};
+
+/// Positions of the longest request that a pool takes; 0: it is not told. Errors: more than the network has.
+Expected<std::int64_t> longest_request(const EnginePool& pool, std::optional<std::int64_t> said, AskedEngine& out) {
+  if (!said || *said <= 0 || out.positions == 0 || *said <= out.positions) return said.value_or(0);
+  const auto row = std::ranges::find(long_requests, pool.server.program->engine, &LongRequests::engine);
+  if (row == long_requests.end()) return *said;
+  const auto lets = pool.environment.find(row->variable);
+  if (lets != pool.environment.end() && (lets->second == "1" || lower_case(lets->second) == "true")) return *said;
+  if (row->clips) {
+    out.notes.push_back(
+        fmt::format("the network has {} positions: {} takes no longer requests, whatever the launch says",
+            out.positions, row->name));
+    return out.positions;
+  }
+  return fail(pool.server.where,
+      fmt::format(
+          "requests of {} positions, and the network has {}: {} does not start", *said, out.positions, row->name),
+      fmt::format("at most {}, values of rope_scaling that stretch them, or {}=1", out.positions, row->variable));
 }
 
 /// Sizes count and are read by nobody: a row of the tables that no reader asks for.
@@ -245,7 +305,9 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
   say_habits(settings, spec.row, engine, told, out);
   TRY(put_pool(settings, launch, spec.row, where.row.gpu, told, out));
   out.flags["--engine"] = out.row.id;
-  out.longest = settings.longest.value_or(0);
+  out.positions = positions_of(launch.server, out.network, network.empty() ? settings.model : network);
+  TRY(out.longest, longest_request(launch, settings.longest, out));
+  std::int64_t longest_prompt = 0;
   if (launch.prompts && use.load) {
     TRY(settle_copies(*launch.prompts, "--prefill-replicas", told, use.lenient, out));
     const std::string reads_on = told_as("--prefill-machine");
@@ -256,6 +318,8 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
       reads = &*other;
       warn_of_gpu(launch.prompts->host, reads->row, "--prefill-machine", out);
     }
+    TRY(const auto prompt_settings, engine_settings(launch.prompts->server));
+    TRY(longest_prompt, longest_request(*launch.prompts, prompt_settings.longest, out));
     TRY(put_prompts(*launch.prompts, {settings, types, checkpoint, told}, spec.row, reads->row.gpu, out));
   } else if (launch.prompts || of_prompts) {
     out.notes.push_back(
@@ -264,8 +328,9 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
   TRY(put_guesses(settings, launch.server.where, use.guesses, use.lenient, out));
   if (use.load) {
     TRY(take_load(launch, settings, told, out));
+    TRY(check_prompts(longest_prompt, launch, told, out));
   } else {
-    TRY(check_iteration(launch, settings, told));
+    TRY(check_iteration(launch, out.longest, told));
   }
   for (const auto& [flag, value] : told) out.flags[flag] = value;
   check_read(launch.server, out);

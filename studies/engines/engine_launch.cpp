@@ -122,6 +122,31 @@ class CommandReader {
   Commands out_;
 };
 
+/// Of several files of requests the one that the benchmark reads; nullopt: it is not told.
+std::optional<MadeRequests> read_requests(const std::vector<std::optional<MadeRequests>>& made, SaidArguments server) {
+  if (made.empty()) return std::nullopt;
+  if (std::ranges::count(made, made.front()) == std::ssize(made)) return made.front();
+  const auto file = server.program->loads ? server.text("dataset") : std::nullopt;
+  std::optional<MadeRequests> found;
+  for (const std::optional<MadeRequests>& one : made)
+    if (file && one && one->file == *file) found = one;  // the last one that was written
+  return found;
+}
+
+/// Benchmarks that run beside each other: what they are together is no load of one of them.
+std::string at_once(const std::vector<FoundLine>& benches) {
+  for (std::size_t i = 0; i < benches.size(); ++i) {
+    const EngineLine& first = benches[i].line;
+    if (!first.beside) continue;
+    for (std::size_t j = i + 1; j < benches.size(); ++j)
+      if (const std::size_t next = benches[j].line.line; first.waited_at == 0 || first.waited_at > next)
+        return fmt::format("{}: the benchmarks of lines {} and {} run beside each other, and loads of several together "
+                           "are not forecast",
+            first.where, first.line, next);
+  }
+  return "";
+}
+
 /// A variable has a name; what a command or a sum comes to has none that --define could set, and words of lists are not
 /// read, whoever sets them.
 std::string hangs_on(const SaidArguments& said, const GivenArgument& given) {
@@ -189,13 +214,11 @@ Expected<EngineLaunch> read_engine_launch(const EngineLaunchSource& source) {
           "prompts are read on GPUs '{:.40}' and tokens said on '{:.40}': --machine and --prefill-machine say which",
           out.prompts->host.kind, out.host.kind);
   }
-  // Of several files of requests nobody knows here which one is read.
-  if (!commands.made.empty() &&
-      std::ranges::count(commands.made, commands.made.front()) == static_cast<std::ptrdiff_t>(commands.made.size()))
-    out.made = commands.made.front();
+  out.made = read_requests(commands.made, out.server);
   if (out.server.program->loads) return out;
   out.load_doubts = std::move(addressed.doubts);
   out.notes.insert(out.notes.end(), addressed.notes.begin(), addressed.notes.end());
+  if (const std::string both = at_once(addressed.benches); !both.empty()) out.load_doubts.push_back(both);
   // Loops over loads are benchmarks of their own: flags say which of them is meant.
   auto bench = only_one(addressed.benches, shown, "load it");
   if (!bench) {

@@ -111,7 +111,8 @@ Expected<LaunchedArguments> with_launch(const Arguments& arguments, std::span<co
   const LaunchUse use{guesses, find_flag(flags, "--concurrency") != nullptr, lenient};
   TRY(auto asked, asked_engine(launch, told_flags(arguments), network, use));
   out.warnings.insert(out.warnings.end(), asked.warnings.begin(), asked.warnings.end());
-  out.notes = asked.notes, out.longest = asked.longest, out.other_gpus = asked.other_gpus;
+  out.notes = asked.notes, out.longest = asked.longest, out.positions = asked.positions,
+  out.other_gpus = asked.other_gpus;
   const std::vector<std::string> changed = changes_of(asked);
   if (!changed.empty() && arguments.has("--engine") && !asked.of_told_row)
     return fail("--engine",

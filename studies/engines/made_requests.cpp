@@ -45,7 +45,8 @@ std::optional<MadeRequests> made_requests(const EngineLine& line) {
              output = option(line, "--output-mean");
   const bool alike = option(line, "--input-stdev") == 0 && option(line, "--output-stdev") == 0;
   if (!alike || !count || !input || !output || *count < 1 || *input < 1 || *output < 1) return std::nullopt;
-  return MadeRequests{*count, *input, *output, text_option(line, "--output")};
+  const std::string file = text_option(line, "--output");
+  return MadeRequests{*count, *input, *output, file.empty() && line.output.unset.empty() ? line.output.text : file};
 }
 
 }  // namespace stepcast::engines

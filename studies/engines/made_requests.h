@@ -13,7 +13,7 @@ namespace stepcast::engines {
 /// All of one length.
 struct MadeRequests {
   std::int64_t count = 0, input = 0, output = 0;
-  std::string file;  ///< that they are written to; "": a redirection of the shell, or the program's own
+  std::string file;  ///< that they are written to, also by a redirection; "": the program's own, or not told
   bool operator==(const MadeRequests&) const = default;
 };
 

@@ -8,6 +8,7 @@
 #include "model/base/json_reader.h"
 #include "model/base/quantity_text.h"
 #include "studies/cli/flag_values.h"
+#include "studies/engines/positions/context_length.h"
 #include "studies/infer/serving_split.h"
 #include "studies/infer/start_rules.h"
 
@@ -183,7 +184,9 @@ Expected<Answer> answer_to(const Asked& asked) {
   answer.room = capacity(answer.serving, held_of(asked));
   TRY(check_room(answer.serving, asked, answer.room));
   TRY(check_longest_request(answer.serving, asked.wishes.longest, {}));
-  TRY(check_turned_positions(asked.wishes.network, length_of(asked), asked.wishes.longest, answer.serving.engine,
+  const ServingWishes& wishes = asked.wishes;
+  const std::int64_t positions = wishes.positions ? *wishes.positions : engines::context_length(wishes.network);
+  TRY(check_positions({length_of(asked), wishes.longest, positions}, answer.serving.engine,
       asked.context > 0 ? "--context" : "--prompt"));
   answer.phase = phase_of(answer.serving, asked);
   return answer;

@@ -187,7 +187,7 @@ Expected<void> check_one_view(const Arguments& arguments) {
 Expected<void> infer_command(const Arguments& arguments, Console& console) {
   TRY(const auto launched, with_launch(arguments, infer_flags()));
   TRY(auto asked, asked_of(launched.arguments, arguments));
-  asked.wishes.longest = launched.longest;
+  asked.wishes.longest = launched.longest, asked.wishes.positions = launched.positions;
   if (launched.row) asked.wishes.row = std::make_shared<const Engine>(*launched.row);
   TRY(cli::check_apart(arguments, {"--trace", "--html"}));
   TRY(check_one_view(arguments));

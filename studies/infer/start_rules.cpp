@@ -1,15 +1,11 @@
 #include "studies/infer/start_rules.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <numeric>
 #include <string_view>
-#include <system_error>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include "model/base/json_reader.h"
 #include "studies/run/nouns.h"
 #include "studies/run/split/split.h"
 
@@ -118,48 +114,16 @@ Expected<void> check_longest(std::int64_t longest, std::int64_t holds, const Eng
           holds));
 }
 
-// vllm/config/model.py, _get_and_verify_max_len, and sglang/srt/utils/hf_transformers_utils.py, get_context_length: the
-// factor of a stretched embedding counts, but of llama3 and longrope, whose max_position_embeddings have it already;
-// yarn stretches its original length. Vision networks have all of it in text_config.
-std::int64_t turned_positions(const std::string& network) {
-  if (!run::names_a_file(network)) return 0;
-  std::error_code ignored;
-  const bool folder = std::filesystem::is_directory(network, ignored);
-  const auto text = read_text_file(folder ? (std::filesystem::path(network) / "config.json").string() : network);
-  if (!text) return 0;
-  using nlohmann::json;
-  json config = json::parse(*text, nullptr, false);
-  if (!config.is_object()) return 0;
-  if (config.contains("text_config") && config["text_config"].is_object()) config = json(config["text_config"]);
-  const auto number = [](const json& object, const char* key) {
-    const auto found = object.find(key);
-    constexpr double most = 1e12;
-    const double value = found != object.end() && found->is_number() ? found->get<double>() : 0;
-    return value > 0 && value < most ? value : 0;
-  };
-  const double said = number(config, "max_position_embeddings");
-  for (const char* key : {"rope_scaling", "rope_parameters"}) {
-    if (!config.contains(key) || !config[key].is_object()) continue;
-    const json& scaling = config[key];
-    std::string type;
-    for (const char* name : {"type", "rope_type"})
-      if (scaling.contains(name) && scaling[name].is_string()) type = scaling[name].get<std::string>();
-    const double factor = number(scaling, "factor"), original = number(scaling, "original_max_position_embeddings");
-    if (type == "yarn" && factor > 0 && original > 0) return static_cast<std::int64_t>(original * factor);
-    if ((type == "linear" || type == "dynamic") && factor > 0) return static_cast<std::int64_t>(said * factor);
-  }
-  return static_cast<std::int64_t>(said);
-}
-
-Expected<void> check_turned_positions(
-    const std::string& network, std::int64_t length, std::int64_t longest, const Engine& engine, const char* flag) {
-  if (longest > 0 || rule_of(engine) == nullptr) return {};
-  const std::int64_t most = turned_positions(network);
-  if (most == 0 || length <= most) return {};
+Expected<void> check_positions(const SequencePositions& positions, const Engine& engine, const char* flag) {
+  if (rule_of(engine) == nullptr) return {};
+  const auto& [length, longest, network] = positions;
+  if (longest > 0 && length > longest)
+    return fail(flag, fmt::format("{} positions, and the launch has its engine take {}", length, longest),
+        fmt::format("at most {}, or a longer --max-model-len, --context-length or --max_seq_len", longest));
+  if (longest > 0 || network == 0 || length <= network) return {};
   return fail(flag,
-      fmt::format(
-          "{} positions, and the file of the network has {}: {} takes no longer requests", length, most, engine.name),
-      fmt::format("at most {}, or a file whose rope_scaling stretches them", most));
+      fmt::format("{} positions, and the network has {}: {} takes no longer requests", length, network, engine.name),
+      fmt::format("at most {}, or a config.json whose rope_scaling stretches them", network));
 }
 
 std::vector<std::string> doubled_key_heads(const NetworkSpec& network, std::int64_t tp, const Engine& engine) {

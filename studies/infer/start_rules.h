@@ -1,5 +1,5 @@
 // What engines refuse when they start: key heads that tp does not divide, blocks of fp8 that ranks would cut, and a
-// longest request that the cache does not hold; and requests over the positions that the network turns.
+// longest request that the cache does not hold; and requests over the positions that the network or the launch has.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,13 @@ Expected<void> check_blocks(const run::Scenario& scenario, std::int64_t groups, 
 /// `holds`: positions of a request that the cache of the engine holds at most. Error: the longest request that it is
 /// told to take is longer, where the engine refuses that.
 Expected<void> check_longest(std::int64_t longest, std::int64_t holds, const Engine& engine);
-/// Positions that the config.json of a network, or of its folder, has turned as they were trained or stretched to: what
-/// engines take as the longest request where nothing is said. 0: no file, or one that does not tell.
-std::int64_t turned_positions(const std::string& network);
-/// A sequence of `length` positions, said by `flag`. Error: the file of the network has fewer, and the engine takes no
-/// more. `longest`: what the engine is told to take goes over the file; 0: nothing.
-Expected<void> check_turned_positions(
-    const std::string& network, std::int64_t length, std::int64_t longest, const Engine& engine, const char* flag);
+/// Positions of a sequence: of those that are asked for, those that a launch has its engine take (0: it does not say),
+/// and those of the network (0: not told).
+struct SequencePositions {
+  std::int64_t length = 0, longest = 0, network = 0;
+};
+/// Said by `flag`. Error: the network has fewer, or the engine is told to take fewer.
+Expected<void> check_positions(const SequencePositions& positions, const Engine& engine, const char* flag);
 /// That ranks have the same key heads, where no engine's rule forbids it.
 std::vector<std::string> doubled_key_heads(const NetworkSpec& network, std::int64_t tp, const Engine& engine);
 

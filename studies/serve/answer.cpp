@@ -7,6 +7,7 @@
 
 #include "model/base/contains.h"
 #include "model/base/quantity_text.h"
+#include "studies/engines/positions/context_length.h"
 #include "studies/infer/start_rules.h"
 
 namespace stepcast::serve {
@@ -75,6 +76,15 @@ Expected<void> check_replicas(const Question& question) {
       fmt::format("at most {}, or --concurrency", most));
 }
 
+/// What a launch starts takes requests as long as its network where it says nothing of them.
+void warn_of_unsaid_longest(const Question& question, Answer& out) {
+  const std::int64_t positions = question.engine.longest == 0 ? question.engine.positions.value_or(0) : 0;
+  const auto held = infer::check_longest_request(out.serving, positions, question.batching.most_positions);
+  if (!held)
+    out.warnings.push_back(fmt::format("nothing says the longest request, so that it is one of the network: {}; {}",
+        held.error().what, held.error().hint));
+}
+
 /// A second, between the first and the last; 0: they come at once.
 double rate_of(const std::vector<sim::ServingRequest>& requests) {
   const double span = (requests.back().arrival - requests.front().arrival).value();
@@ -107,9 +117,12 @@ Expected<Answer> answer(const Question& question) {
   TRY(infer::check_requests(out.serving, held, out.servers.policy));
   std::int64_t longest = 0;
   for (const sim::ServingRequest& request : held) longest = std::max(longest, request.prompt + request.output);
-  TRY(infer::check_turned_positions(question.engine.network, longest, question.engine.longest, out.serving.engine,
-      question.trace ? "--trace" : "--input"));
+  const std::int64_t positions =
+      question.engine.positions ? *question.engine.positions : engines::context_length(question.engine.network);
+  TRY(infer::check_positions(
+      {longest, question.engine.longest, positions}, out.serving.engine, question.trace ? "--trace" : "--input"));
   TRY(infer::check_longest_request(out.serving, question.engine.longest, question.batching.most_positions));
+  warn_of_unsaid_longest(question, out);
   const auto count = static_cast<std::int64_t>(load.requests.size());
   if (question.warm_up >= count)
     return fail("--warm-up", fmt::format("{} of {} requests are not counted", question.warm_up, count),

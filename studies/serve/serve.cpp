@@ -137,6 +137,17 @@ std::vector<Flag> own_flags() {
       cli::force_flag, json_flag()};
 }
 
+/// GPUs that are those of several engines: how many engines there are must be said.
+Expected<void> check_gpus(const infer::ServingWishes& engine, std::int64_t replicas) {
+  const std::int64_t split = engine.tp * engine.pp * engine.attention_dp * engine.cp;
+  if (!engine.mapping.where.empty() || engine.gpus <= split || engine.gpus % split != 0) return {};
+  return fail("--gpus",
+      fmt::format("{} GPUs for {} of {}", engine.gpus * replicas,
+          replicas == 1 ? std::string("an engine") : fmt::format("{} engines", replicas), split),
+      fmt::format("--replicas {}: as many engines beside each other, or more --tp, --pp or --dp-attention",
+          engine.gpus / split * replicas));
+}
+
 }  // namespace
 
 Expected<Question> question_of(const Arguments& arguments) {
@@ -149,6 +160,7 @@ Expected<Question> question_of(const Arguments& arguments) {
     return fail(
         "--replicas", fmt::format("{} GPUs for {} replicas", asked.engine.gpus, asked.replicas), "a divisor of --gpus");
   asked.engine.gpus /= asked.replicas;
+  TRY(check_gpus(asked.engine, asked.replicas));
   asked.batching = {count_of(arguments, "--most-sequences"), count_of(arguments, "--most-positions")};
   TRY(asked.engine.draft, infer::guesses_of(arguments, asked.guesses));
   TRY(asked.prompts, prompt_pool(arguments, asked.engine));
@@ -245,14 +257,14 @@ Expected<void> serve_command(const Arguments& arguments, Console& console) {
   if (arguments.has("--emit")) {
     TRY(check_emitted(launched.arguments, launched.changes_engine));
     TRY(auto question, question_of(launched.arguments));
-    question.engine.longest = launched.longest;
+    question.engine.longest = launched.longest, question.engine.positions = launched.positions;
     TRY(answer(question));  // a server that cannot run is not written
     TRY(const auto text, emit_engine(arguments.value("--emit"), launched.arguments));
     console.out << text;
     return {};
   }
   TRY(auto question, question_of(launched.arguments));
-  question.engine.longest = launched.longest;
+  question.engine.longest = launched.longest, question.engine.positions = launched.positions;
   put_rows(launched.row, launched.prompt_row, arguments.has("--exchange"), question);
   TRY(auto pages, cli::open_outputs(arguments, "--html", page_forms));
   auto found = answer(question);

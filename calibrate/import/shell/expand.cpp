@@ -47,7 +47,9 @@ bool ShellWords::next() {
     if (cut_) return false;
     if (at_ < text_.size() && text_[at_] == '>' && raw_.find_first_not_of("0123456789") == raw_.npos) {  // 2>&1
       waiting_.clear();
+      const std::string_view before = output_;
       if (!skip_redirection()) return false;
+      if (raw_ != "1") output_ = before;
     }
   }
   word_ = std::move(waiting_.front());
@@ -69,7 +71,9 @@ bool ShellWords::skip_blanks(bool over_lines) {
     } else if (c == '\n') return ++at_, false;
     else if (!over_lines && skip_redirection()) continue;
     else if (ends_command(c) && !over_lines && unfilled_value() == 0) {
+      const std::size_t begin = at_;
       while (at_ < text_.size() && (ends_command(text_[at_]))) ++at_;
+      beside_ = text_.substr(begin, at_ - begin) == "&";
       return false;
     } else return true;
   }
@@ -86,7 +90,9 @@ bool ShellWords::skip_redirection() {
     return false;
   at_ += sign + 1;
   while (at_ < text_.size() && (text_[at_] == '>' || text_[at_] == '|' || text_[at_] == '&')) ++at_;
+  const bool writes = sign == 0 && rest[sign] == '>' && (at_ >= text_.size() || text_[at_ - 1] != '&');
   while (at_ < text_.size() && is_shell_blank(text_[at_])) ++at_;
+  const std::size_t target = at_;
   char quote = 0;
   for (; at_ < text_.size(); ++at_) {
     const char c = text_[at_];
@@ -99,6 +105,7 @@ bool ShellWords::skip_redirection() {
     else if (c == '\'' || c == '"') quote = c;
     else if (is_shell_blank(c) || (ends_command(c) && !text_.substr(at_ + 1).starts_with('('))) break;
   }
+  if (writes) output_ = text_.substr(target, at_ - target);
   return true;
 }
 

@@ -33,6 +33,10 @@ class ShellWords {
   [[nodiscard]] bool quoted() const { return quoted_; }  ///< any of it stands in quotes
   [[nodiscard]] bool cut() const { return cut_; }        ///< the text ended inside a quote or a bracket
   [[nodiscard]] std::size_t position() const { return at_; }
+  /// The word behind the last > or >>, as written; empty: none stood there.
+  [[nodiscard]] std::string_view output() const { return output_; }
+  /// One & ended the command: the next one does not wait for it.
+  [[nodiscard]] bool beside() const { return beside_; }
   /// Where a comment behind a continued line ended the command; 0 where none did.
   [[nodiscard]] std::size_t comment_line() const { return comment_line_; }
   [[nodiscard]] const std::set<std::string>& doubts() const { return doubts_; }
@@ -76,12 +80,12 @@ class ShellWords {
   LineCounter counter_;
   std::size_t at_ = 0, comment_line_ = 0;
   ShellText word_, piece_;
-  std::string_view raw_;
+  std::string_view raw_, output_;
   std::deque<ShellText> waiting_;
   std::vector<ShellText> elements_;
   std::set<std::string> doubts_;
   bool array_ = false, cut_ = false, has_piece_ = false, splits_ = true, quoted_ = false, vanishes_ = false,
-       redirections_ = false;
+       redirections_ = false, beside_ = false;
 };
 
 /// The place behind the bracket that closes the one at `open` ('{' or '('), over quotes and inner ones; npos: none

@@ -209,6 +209,11 @@ Expected<void> ShellReader::take_words(Place& place) {
     command.words.push_back(plain_word(word, !words.quoted()));
   }
   if (words.cut()) return take_unclosed(place, command, line);
+  command.beside = words.beside();
+  if (!words.output().empty()) {
+    ShellWords target(ShellSource(words.output(), line), &variables_);
+    if (target.next()) command.output = plain_word(target.word(), false);
+  }
   const std::size_t length = words.position();
   if (texts.empty()) apply(std::move(set), true);
   else TRY(keep(std::move(command), std::move(texts), std::move(set), words, evaluating, place.depth));

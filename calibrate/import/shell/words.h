@@ -30,6 +30,8 @@ struct ShellCommand {
   std::map<std::string, std::string> exported;     ///< set by export before it
   std::vector<std::string> notes;                  ///< how values came about, where that is not sure
   bool in_for = false;                             ///< within `for`: it may run several times
+  bool beside = false;                             ///< & ended it: the next one does not wait for it
+  ShellWord output = {};                           ///< the file that > or >> sends what it prints to; "": none
 };
 
 /// Written by the script itself: cat <<EOT > NAME, echo '...' > NAME.

@@ -187,6 +187,7 @@ class ContainerReader {
       for (const auto& [name, value] : environment) line.environment.emplace(name, value);
       line.part = around.part, line.copies = scaled_ == nullptr ? around.copies.count : scaled_->count;
       line.role = around.role;
+      if (!around.unlike.empty()) line.unfollowed.push_back(around.unlike);
       lines.push_back(std::move(line));
     }
   }

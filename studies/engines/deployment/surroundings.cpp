@@ -17,6 +17,12 @@ const YamlNode* child(const YamlNode* node, std::string_view key) {
   return node == nullptr ? nullptr : node->find(key);
 }
 
+/// Labels by which nodes with some GPU are chosen (GKE, NVIDIA's GPU feature discovery, CoreWeave).
+constexpr std::string_view gpu_labels[] = {
+    "cloud.google.com/gke-accelerator", "nvidia.com/gpu.product", "gpu.nvidia.com/model"};
+
+std::string in_brackets(const std::string& kind) { return kind.empty() ? "" : fmt::format(" ({:.40})", kind); }
+
 /// How parts tell their role: Dynamo's graphs (type, subComponentType) and llm-d's labels.
 PoolRole role_of_part(const YamlNode& node) {
   const YamlNode* labels = child(node.find("metadata"), "labels");
@@ -37,6 +43,29 @@ void take_group(const YamlNode& node, Surroundings& around) {
     around.variables["LWS_WORKER_INDEX"] = "1";
 }
 
+/// GPUs of the first container of a pod that asks for some, and by which label its node is chosen.
+HostGpus gpus_of_pod(const YamlNode* pod) {
+  HostGpus host;
+  const YamlNode *spec = child(pod, "spec"), *containers = child(spec, "containers");
+  if (containers == nullptr) return host;
+  for (const YamlNode& container : containers->items)
+    if (const HostGpus asked = gpus_of_container(container); host.count == 0 && asked.count > 0) host = asked;
+  for (const std::string_view label : gpu_labels)
+    if (const YamlNode* chosen = child(spec->find("nodeSelector"), label)) host.kind = chosen->text;
+  return host;
+}
+
+/// Nodes of one engine that have unlike GPUs, or more and fewer of them: its ranks cannot be dealt out alike.
+void compare_pods(const YamlNode& node, const std::string& where, Surroundings& around) {
+  const YamlNode* leader = node.find("leaderTemplate");
+  if (leader == nullptr) return;
+  const HostGpus first = gpus_of_pod(leader), others = gpus_of_pod(node.find("workerTemplate"));
+  if (first.count > 0 && others.count > 0 && (first.count != others.count || first.kind != others.kind))
+    around.unlike = fmt::format("{}:{} the leader has {} GPUs{} and each worker {}{}: engines on unlike nodes are not "
+                                "forecast",
+        where, leader->key_line, first.count, in_brackets(first.kind), others.count, in_brackets(others.kind));
+}
+
 /// Of a Job, whose pods may be engines each, or ranks of one.
 void take_job_pods(const YamlNode& node, Surroundings& around) {
   const YamlNode* pods = node.find("parallelism");
@@ -55,11 +84,8 @@ void take_copies(const YamlNode& node, const std::string& where, Surroundings& a
   if (node.find("image") != nullptr) take_service_copies(node, where, around.copies);
 }
 
-/// Labels by which nodes with some GPU are chosen (GKE, NVIDIA's GPU feature discovery, CoreWeave).
 void take_node_labels(const YamlNode& node, Surroundings& around) {
-  constexpr std::string_view labels[] = {
-      "cloud.google.com/gke-accelerator", "nvidia.com/gpu.product", "gpu.nvidia.com/model"};
-  for (const std::string_view label : labels)
+  for (const std::string_view label : gpu_labels)
     if (const YamlNode* chosen = child(node.find("nodeSelector"), label)) around.host.kind = chosen->text;
 }
 
@@ -129,6 +155,7 @@ void go_inside(const YamlNode& map, const std::string& where, Surroundings& arou
   if (const std::int64_t gpus = gpus_of_service(map); gpus > 0) around.host.count = gpus;
   take_node_labels(map, around);
   take_group(map, around);
+  compare_pods(map, where, around);
   if (const PoolRole role = role_of_part(map); role != PoolRole::whole) around.role = role;
   if (const YamlNode* sizes = map.find("parallelism")) around.parallelism = sizes;
   const std::string named = text_of(child(map.find("metadata"), "name")), own = text_of(map.find("name"));

@@ -19,6 +19,7 @@ struct Surroundings {
   Copies copies;
   HostGpus host;             ///< of the nodes that it is for
   std::string job_pods;      ///< of a Job that has several: their number as written; "": it has one
+  std::string unlike;        ///< why nodes of one engine are not alike; "": they are
   std::size_t job_line = 0;  ///< where they are told
   PoolRole role = PoolRole::whole;
   std::map<std::string, std::string> variables;  ///< that the operator sets in its containers

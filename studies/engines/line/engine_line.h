@@ -43,6 +43,9 @@ struct EngineLine {
   std::string chip;                 ///< "TPUs" where it starts on accelerators that are no GPUs
   HostGpus host;                    ///< what it is given
   bool holds_all = false;           ///< these are for all ranks of the engine, on any number of machines
+  ShellWord output = {};            ///< the file that what it prints goes to; "": none
+  bool beside = false;              ///< the script goes on while it runs
+  std::size_t waited_at = 0;        ///< the line where the script waits for it; 0: nowhere
   bool on_ray = false;              ///< its script starts Ray, so that its ranks may stand on several machines
 };
 

@@ -152,8 +152,28 @@ EnginePool pool_of(const FoundLine& found) {
   return pool;
 }
 
+/// Engines alike by their arguments that stand on unlike GPUs, or on pods with more and fewer of them, are unlike.
+Expected<void> check_like_hosts(const std::vector<FoundLine>& alike, const std::string& file) {
+  const auto words = [](const HostGpus& host) {
+    return fmt::format("{} {:.40}", host.count, host.kind.empty() ? "GPUs" : host.kind);
+  };
+  const HostGpus& first = alike.front().line.host;
+  for (const FoundLine& one : alike) {
+    const HostGpus& host = one.line.host;
+    const bool kinds = !host.kind.empty() && !first.kind.empty() && lower_case(host.kind) != lower_case(first.kind);
+    const bool counts = host.count > 0 && first.count > 0 && host.count != first.count;
+    if (kinds || counts)
+      return fail(file,
+          fmt::format("commands that are alike stand on unlike GPUs: {} on {}, {} on {}", place_of(alike.front()),
+              words(first), place_of(one), words(host)),
+          fmt::format("--launch {}:{} for one of them", file, one.line.line));
+  }
+  return {};
+}
+
 Expected<EnginePool> pool_of(std::vector<FoundLine>& alike, const std::string& file, const char* what) {
   TRY(const auto one, only_one(alike, file, what));
+  if (one != nullptr) TRY(check_like_hosts(alike, file));
   EnginePool pool = pool_of(*one);
   if (one->said.program->loads) return pool;  // benchmarks run one after the other
   pool.open_copies.clear();

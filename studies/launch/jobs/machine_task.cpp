@@ -58,9 +58,25 @@ void take_gpu_words(std::string_view text, const TaskKind& kind, MachineTask& ta
   }
 }
 
+/// A choice of GPUs, of which it gets the cheapest: how many these are is told where it is the same of each.
+void take_choice(const YamlNode& told, const TaskKind& kind, MachineTask& task) {
+  std::vector<std::string> words;
+  for (const YamlNode& item : told.items) words.push_back(task_text(&item));
+  for (const YamlNode& entry : told.entries)
+    words.push_back(entry.kind == Kind::scalar ? entry.key + ":" + entry.text : entry.key);
+  std::optional<std::int64_t> count;
+  for (const std::string& word : words) {
+    MachineTask one;
+    take_gpu_words(word, kind, one);
+    count = !count || *count == one.gpus_per_node ? one.gpus_per_node : 0;
+  }
+  task.gpus_per_node = count.value_or(0);
+}
+
 void take_gpus(const YamlNode* told, const TaskKind& kind, MachineTask& task) {
   if (told == nullptr) return;
   if (told->kind == Kind::scalar) return take_gpu_words(told->text, kind, task);
+  if (kind.kind == "SkyPilot" && told->items.size() + told->entries.size() > 1) return take_choice(*told, kind, task);
   if (told->kind != Kind::map) return;  // a list is a choice
   if (const YamlNode* count = told->find("count"); count != nullptr) {
     take_gpu_words(task_text(told->find("name")), kind, task);

@@ -9,6 +9,7 @@
 #include "model/base/quantity_text.h"
 #include "model/base/whole_number.h"
 #include "model/base/comma_list.h"
+#include "studies/engines/positions/context_length.h"
 
 namespace stepcast::serve::sweeping {
 namespace {
@@ -115,7 +116,7 @@ Expected<void> read_pools(const Arguments& arguments, Asked& asked) {
       {"--prefill-most-sequences", &asked.prefill_most_sequences, {0}},
       {"--prefill-most-positions", &asked.prefill_most_positions, {0}}};
   constexpr const char* machine = "--prefill-machine";
-  asked.pools = arguments.has("--pools") || arguments.has(machine);
+  asked.pools = arguments.has("--pools") || arguments.has(machine) || arguments.has("--prefill-node-gpus");
   if (arguments.has(machine)) {
     TRY(asked.prefill_machines, words_of(arguments, machine));
     for (std::string& one : asked.machines) one = machine_name(one);  // nobody's word is the default's name
@@ -175,6 +176,7 @@ Expected<std::map<std::string, double, std::less<>>> read_prices(const std::stri
 Expected<Asked> asked_of(const Arguments& arguments) {
   Asked asked;
   asked.network = arguments.words.at(0);
+  asked.positions = engines::context_length(asked.network);
   asked.profile = arguments.value("--profile"), asked.products = arguments.value("--products");
   asked.exchange = arguments.value("--exchange");
   TRY(read_law(arguments, asked));
@@ -196,8 +198,12 @@ Expected<Asked> asked_of(const Arguments& arguments) {
   TRY(asked.most_sequences, counts_of(arguments, "--most-sequences", {0}));
   TRY(asked.most_positions, counts_of(arguments, "--most-positions", {0}));
   TRY(read_pools(arguments, asked));
+  if (arguments.has("--node-gpus")) asked.node_gpus = std::stoll(arguments.value("--node-gpus"));
+  if (arguments.has("--prefill-node-gpus"))
+    asked.prefill_node_gpus = std::stoll(arguments.value("--prefill-node-gpus"));
   if (arguments.has("--slo")) {
-    TRY(asked.targets, read_targets(arguments.value("--slo"), "--slo"));
+    asked.slo = arguments.value("--slo");
+    TRY(asked.targets, read_targets(asked.slo, "--slo"));
   }
   if (arguments.has("--price")) {
     TRY(read_prices_of(arguments, asked));

@@ -17,6 +17,9 @@ inline std::string machine_name(const std::string& asked) { return asked.empty()
 
 struct Asked {
   std::string network, profile, products, exchange;
+  std::int64_t node_gpus = 0, prefill_node_gpus = 0;  ///< that an engine has of each node; 0: all of them
+  std::string slo;                                    ///< `targets` as typed
+  std::int64_t positions = 0;                         ///< of the longest request that the network is for; 0: not told
   std::vector<std::string> machines, engines, weights, caches;  ///< "": the default one
   std::vector<std::int64_t> gpus, tp, pp, ep, attention_dp;
   std::vector<std::int64_t> replicas;                        ///< empty: as many as the GPUs are for

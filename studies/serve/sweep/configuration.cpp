@@ -19,13 +19,15 @@ std::string serve_line(const Asked& asked, const Configuration& c, double load) 
   say("--weights", c.weights), say("--kv", c.cache), say("--products", asked.products);
   say("--exchange", asked.exchange);
   count("--gpus", c.gpus - (c.prompts ? c.prompts->gpus() : 0), 1), count("--tp", c.tp, 0), count("--pp", c.pp, 1);
-  count("--ep", c.ep, 1), count("--dp-attention", c.attention_dp, 1), count("--replicas", c.replicas, 1);
+  count("--node-gpus", asked.node_gpus, 0), count("--ep", c.ep, 1), count("--dp-attention", c.attention_dp, 1),
+      count("--replicas", c.replicas, 1);
   count("--most-sequences", c.most_sequences, 0), count("--most-positions", c.most_positions, 0);
   if (c.prompts) {
     if (c.prompts->machine != c.machine) say("--prefill-machine", machine_name(c.prompts->machine));
     count("--prefill-gpus", c.prompts->gpus(), 0), count("--prefill-replicas", c.prompts->replicas, 1);
     count("--prefill-tp", c.prompts->tp, 0), count("--prefill-ep", c.prompts->ep, 1);
     count("--prefill-dp-attention", c.prompts->attention_dp, 1);
+    count("--prefill-node-gpus", asked.prefill_node_gpus, 0);
     count("--prefill-most-sequences", c.prompts->most_sequences, 0);
     count("--prefill-most-positions", c.prompts->most_positions, 0);
   }
@@ -39,6 +41,7 @@ std::string serve_line(const Asked& asked, const Configuration& c, double load) 
   // Rows are of the steady part: all users start at once, and what that does is not counted.
   if (asked.closed && load >= 1 && load < static_cast<double>(most_requests))
     count("--warm-up", static_cast<std::int64_t>(load), 0);
+  say("--slo", asked.slo);
   return line;
 }
 

@@ -1,5 +1,6 @@
 #include "studies/serve/sweep/engines.h"
 
+#include "studies/infer/start_rules.h"
 #include "studies/serve/prompt_pool.h"
 
 namespace stepcast::serve::sweeping {
@@ -21,7 +22,7 @@ Expected<MadeEngine*> Engines::of(const Key& key) {
     infer::ServingWishes wishes;
     wishes.network = asked_->network;
     std::tie(wishes.machine, wishes.engine, wishes.weights, wishes.cache, wishes.tp, wishes.pp, wishes.ep,
-        wishes.attention_dp) = key;
+        wishes.attention_dp, wishes.node_gpus) = key;
     wishes.profile = asked_->profile, wishes.products = asked_->products, wishes.exchange = asked_->exchange;
     wishes.gpus = wishes.tp * wishes.pp * wishes.attention_dp;
     found = made_.emplace(key, make(wishes)).first;
@@ -31,12 +32,13 @@ Expected<MadeEngine*> Engines::of(const Key& key) {
 }
 
 Expected<MadeEngine*> Engines::of(const Configuration& c) {
-  return of(Key{c.machine, c.engine, c.weights, c.cache, c.tp, c.pp, c.ep, c.attention_dp});
+  return of(Key{c.machine, c.engine, c.weights, c.cache, c.tp, c.pp, c.ep, c.attention_dp, asked_->node_gpus});
 }
 
 Expected<MadeEngine*> Engines::of_prompts(const Configuration& c) {
   const PromptSplit& split = *c.prompts;
-  return of(Key{split.machine, c.engine, c.weights, c.cache, split.tp, 1, split.ep, split.attention_dp})
+  return of(Key{split.machine, c.engine, c.weights, c.cache, split.tp, 1, split.ep, split.attention_dp,
+                asked_->prefill_node_gpus})
       .map_error(error_of_prompts);
 }
 
@@ -52,6 +54,8 @@ Expected<sim::Servers> Engines::servers(
   if (servers.policy.blocks <= 0)
     return fail("--tp", "weights leave no room for a cache", "more --tp, or narrower --weights");
   TRY(infer::check_requests(engine.serving, {longest}, servers.policy));
+  TRY(infer::check_positions(
+      {longest.prompt + longest.output, 0, asked_->positions}, engine.serving.engine, "--input"));
   return servers;
 }
 

@@ -30,7 +30,7 @@ class Engines {
 
  private:
   using Key = std::tuple<std::string, std::string, std::string, std::string, std::int64_t, std::int64_t, std::int64_t,
-      std::int64_t>;
+      std::int64_t, std::int64_t>;
   struct SplitLimits {
     std::int64_t most_sequences = 0, most_positions = 0;
   };

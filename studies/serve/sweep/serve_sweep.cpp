@@ -44,6 +44,7 @@ std::vector<Flag> make_flags() {
       text_flag(
           "--dp-attention", "N,..", split, "groups of tp ranks with sequences of their own (default 1)", check_counts),
       text_flag("--replicas", "N,..", split, "only so many (default: any)", check_counts),
+      count_flag("--node-gpus", split, "GPUs of each node that an engine has (default: all)", most),
       text_flag("--exchange", "WAY", split,
           "of tokens with experts of other groups: gather, or rows (default: the engine's)"),
       {.name = "--pools",
@@ -58,6 +59,7 @@ std::vector<Flag> make_flags() {
       text_flag("--prefill-ep", "N,..", pool, "ranks that experts are spread over there (default: --ep)", check_counts),
       text_flag("--prefill-dp-attention", "N,..", pool, "groups with sequences of their own (default: --dp-attention)",
           check_counts),
+      count_flag("--prefill-node-gpus", pool, "GPUs of each node that it has (default: all)", most),
       text_flag("--prefill-replicas", "N,..", pool, "only so many (default: any)", check_counts),
       text_flag(
           "--prefill-most-sequences", "N,..", pool, "that one reads at once (default: the engine's)", check_counts),

@@ -50,6 +50,17 @@ TEST(AddressedEngines, TwoBenchmarksLoadAnEngineEach) {
   EXPECT_EQ(got.asked.flags.at("--concurrency"), "16");
 }
 
+/// Two benchmarks that load one engine at once are no load of one of them; one behind the other are.
+TEST(AddressedEngines, BenchmarksBesideEachOtherAreDoubted) {
+  const std::string first = engine(0, 8000) + bench + "--port 8000";
+  EXPECT_THAT(read(first + " &\n" + bench + "--port 8000\n").error, HasSubstr("run beside each other"));
+  EXPECT_THAT(read(first + " > a.log 2>&1 &\n" + bench + "--port 8000 &\nwait\n").error,
+      HasSubstr("the benchmarks of lines 2 and 3 run beside each other"));
+  for (const char* between : {"\n", " &\nwait\n", " &\nPID=$!\nwait $PID\n", " && "})
+    EXPECT_EQ(read(first + between + bench + "--port 8000\n").error, "") << between;
+  EXPECT_EQ(read(first + " &\n").error, "") << "one alone";
+}
+
 /// Benchmarks of unlike loads, or of unlike engines: one of them would be forecast without the other.
 TEST(AddressedEngines, UnlikeBenchmarksAreDoubted) {
   const std::string other = "vllm bench serve --dataset-name random --random-input-len 1000 --random-output-len 100 "

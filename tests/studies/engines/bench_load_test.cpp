@@ -162,5 +162,21 @@ TEST(BenchLoad, RequestsThatTheScriptMakes) {
   }
 }
 
+/// Of several files the one that the benchmark reads, also where the shell writes what is printed.
+TEST(BenchLoad, RequestsOfTheFileThatIsRead) {
+  const auto made = [](int input, const std::string& file) {
+    return "python prepare_dataset.py --stdout token-norm-dist --num-requests 100 --input-mean " +
+           std::to_string(input) + " --output-mean 64 --input-stdev 0 --output-stdev 0 " + file + "\n";
+  };
+  const std::string bench = "trtllm-bench --model Qwen/Qwen3-8B throughput --concurrency 8 --dataset ";
+  const std::string both = "OUT=/data\n" + made(128, "> $OUT/short.txt 2> errors.log") + made(2048, ">/data/long.txt");
+  EXPECT_EQ(read(both + bench + "/data/short.txt\n").asked.flags.at("--input"), "128");
+  EXPECT_EQ(read(both + bench + "${OUT}/long.txt\n").asked.flags.at("--input"), "2048");
+  EXPECT_FALSE(read(both + bench + "/data/other.txt\n").asked.flags.contains("--input"));
+  EXPECT_FALSE(read(made(128, "2> a.txt") + made(256, "> b.txt") + bench + "a.txt\n").asked.flags.contains("--input"))
+      << "what is written there are errors";
+  EXPECT_FALSE(read(made(128, "> a.txt") + bench + "b.txt\n").asked.flags.contains("--input"));
+}
+
 }  // namespace
 }  // namespace stepcast::engines

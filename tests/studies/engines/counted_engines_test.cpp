@@ -192,6 +192,41 @@ TEST(CountedEngines, LeaderAndWorkersAreOneEngine) {
   EXPECT_THAT(alone.error, HasSubstr("--nnodes hangs on $LWS_GROUP_SIZE"));
 }
 
+/// A pod with so many GPUs of a kind.
+std::string pod_of(const std::string& name, int gpus, const std::string& kind, const std::string& command) {
+  return "    " + name + ":\n      spec:\n        nodeSelector: {nvidia.com/gpu.product: " + kind +
+         "}\n        containers:\n        - name: node\n          image: vllm/vllm-openai:v0.11.0\n"
+         "          command: [sh, -c, '" +
+         command + "']\n          resources: {limits: {nvidia.com/gpu: " + std::to_string(gpus) + "}}\n";
+}
+
+TEST(CountedEngines, NodesOfOneEngineAreAlike) {
+  const auto group = [](int leader, int worker, const std::string& kind) {
+    return "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata:\n  name: llama\nspec:\n"
+           "  replicas: 1\n  leaderWorkerTemplate:\n    size: 2\n" +
+           pod_of("leaderTemplate", leader, "H100", "ray start --head; vllm serve Qwen/Qwen3-32B -tp 4 -pp 2") +
+           pod_of("workerTemplate", worker, kind, "ray start --address head --block");
+  };
+  EXPECT_EQ(read(group(4, 4, "H100")).error, "");
+  EXPECT_THAT(read(group(8, 4, "H100")).error,
+      HasSubstr("the leader has 8 GPUs (H100) and each worker 4 (H100): engines on unlike nodes are not forecast"));
+  EXPECT_THAT(read(group(4, 4, "A100")).error, HasSubstr("each worker 4 (A100)"));
+}
+
+/// Two deployments of one file that are alike but for their GPUs are two engines, and neither stands for the other.
+TEST(CountedEngines, DeploymentsOnUnlikeGpusAreAskedFor) {
+  const auto deployment = [](const std::string& name, int gpus, const std::string& kind) {
+    return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: " + name + "}\nspec:\n  replicas: 2\n" +
+           pod_of("template", gpus, kind, "vllm serve Qwen/Qwen3-8B") + "---\n";
+  };
+  const auto alike = read(deployment("a", 1, "H100") + deployment("b", 1, "H100"));
+  ASSERT_EQ(alike.error, "");
+  EXPECT_EQ(alike.asked.flags.at("--replicas"), "4");
+  EXPECT_THAT(read(deployment("a", 1, "H100") + deployment("b", 1, "L40S")).error,
+      HasSubstr("commands that are alike stand on unlike GPUs: a in line 11 on 1 H100, b in line "));
+  EXPECT_THAT(read(deployment("a", 1, "H100") + deployment("b", 2, "H100")).error, HasSubstr("stand on unlike GPUs"));
+}
+
 constexpr const char* of_kubeai = R"(apiVersion: kubeai.org/v1
 kind: Model
 metadata:

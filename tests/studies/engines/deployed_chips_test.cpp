@@ -136,6 +136,17 @@ TEST(DeployedValues, OfTheStacksOperator) {
       ran.out, AllOf(HasSubstr("--replicas 3 --tp 2"), HasSubstr("most_sequences 32"), HasSubstr("cache_share 0.8")));
 }
 
+/// v1 chooses vLLM's engine: where it is false the pods have VLLM_USE_V1=0 (operator's vllmruntime_controller.go).
+TEST(DeployedValues, OfTheStacksOperatorWithTheOldEngine) {
+  const auto text = [](const char* v1) {
+    return "apiVersion: production-stack.vllm.ai/v1alpha1\nkind: VLLMRuntime\nmetadata:\n  name: sample\nspec:\n"
+           "  model:\n    modelURL: meta-llama/Llama-3.1-8B-Instruct\n  vllmConfig:\n    v1: " +
+           std::string(v1) + "\n  deploymentConfig:\n    replicas: 1\n";
+  };
+  EXPECT_THAT(serve("runtime.yaml", text("false")).out, HasSubstr("--engine vllm-v0"));
+  EXPECT_THAT(serve("runtime.yaml", text("true")).out, HasSubstr("--engine vllm "));
+}
+
 std::string inference_service(const std::string& spec, const std::string& image = "vllm/vllm-openai:v0.11.0") {
   return "apiVersion: serving.kserve.io/v1alpha2\nkind: LLMInferenceService\nmetadata:\n  name: qwen\nspec:\n  model:\n"
          "    uri: hf://Qwen/Qwen3-32B\n    name: Qwen/Qwen3-32B\n  replicas: 2\n" +

@@ -101,7 +101,8 @@ TEST(ServeLaunch, ACacheInNvfp4IsRead) {
 
 /// vLLM does not start where its cache holds no request of --max-model-len; the others take shorter ones.
 TEST(ServeLaunch, ALongestRequestOverTheCacheIsRefused) {
-  const std::string model = " --launch -- vllm serve meta-llama/Llama-3.1-70B-Instruct -tp 4 --max-model-len ";
+  const std::string model = " --launch -- env VLLM_ALLOW_LONG_MAX_MODEL_LEN=1 vllm serve "
+                            "meta-llama/Llama-3.1-70B-Instruct -tp 4 --max-model-len ";
   for (const std::string& line : {"serve" + load, std::string("infer --context 1000")}) {
     const auto ran = run_line(line + " --machine dgx-h100" + model + "2000000");
     EXPECT_NE(ran.code, 0) << line;
@@ -115,7 +116,8 @@ TEST(ServeLaunch, ALongestRequestOverTheCacheIsRefused) {
     const std::string most = ran.err.substr(at + 16, ran.err.find(' ', at + 16) - at - 16);
     EXPECT_EQ(run_line(line + " --machine dgx-h100" + model + most).code, 0) << line << most;
   }
-  EXPECT_EQ(run_line("infer --context 1000 --machine dgx-h100 --launch -- python -m sglang.launch_server --model-path "
+  EXPECT_EQ(run_line("infer --context 1000 --machine dgx-h100 --launch -- env "
+                     "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1 python -m sglang.launch_server --model-path "
                      "meta-llama/Llama-3.1-70B-Instruct --tp 4 --context-length 2000000")
                 .code,
       0);

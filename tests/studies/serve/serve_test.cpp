@@ -16,6 +16,7 @@ namespace stepcast::serve {
 namespace {
 
 using nlohmann::json;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing_program::own_path;
 using testing_program::run_line;
@@ -199,6 +200,17 @@ TEST(Serve, WhatIsServedFasterThanSaturationSaysSo) {
   const std::string load = "serve llama3-8b --input 1024 --output 256 --concurrency ";
   EXPECT_THAT(run_line(load + "350 --requests 3500").out, HasSubstr("is served faster"));
   EXPECT_THAT(run_line(load + "8 --requests 80").out, testing::Not(HasSubstr("is served faster")));
+}
+
+/// GPUs of several engines: the hint says how many there are.
+TEST(Serve, GpusOfSeveralEnginesAskForReplicas) {
+  const std::string load = " --input 1024 --output 64 --concurrency 4";
+  const auto two = run_line("serve llama3-70b --gpus 8 --tp 4" + load);
+  EXPECT_EQ(two.code, 2);
+  EXPECT_THAT(two.err, AllOf(HasSubstr("8 GPUs for an engine of 4"), HasSubstr("--replicas 2")));
+  EXPECT_THAT(run_line("serve llama3-8b --gpus 8 --replicas 2 --tp 2" + load).err,
+      AllOf(HasSubstr("8 GPUs for 2 engines of 2"), HasSubstr("--replicas 4")));
+  EXPECT_EQ(run_line("serve llama3-70b --gpus 8 --tp 4 --replicas 2" + load).code, 0);
 }
 
 TEST(Serve, RequestsOfOneWordHaveNothingBetweenWords) {

@@ -172,6 +172,24 @@ TEST(ServeSweep, TheLineOfManyUsersSaysHowManyRequests) {
   EXPECT_THAT(serve_line(asked, many, 10), HasSubstr("--requests 3000000 --rate 10"));
 }
 
+/// What was asked of nodes and targets stands in the line, so that it is the same row.
+TEST(ServeSweep, TheLineHasNodesAndTargets) {
+  const auto swept = run_line("serve-sweep llama3-8b --gpus 4 --tp 4 --node-gpus 2 --input 512 --output 64 "
+                              "--concurrency 8 --slo ttft<500ms");
+  ASSERT_EQ(swept.code, 0) << swept.err;
+  const std::string title = "To run the first one again\n  stepcast ";
+  const std::size_t at = swept.out.find(title);
+  ASSERT_NE(at, std::string::npos) << swept.out;
+  const std::string line =
+      swept.out.substr(at + title.size(), swept.out.find('\n', at + title.size()) - at - title.size());
+  EXPECT_THAT(line, HasSubstr("--node-gpus 2"));
+  EXPECT_THAT(line, HasSubstr("--slo 'ttft<500ms'"));
+  const auto whole = run_line("serve-sweep llama3-8b --gpus 4 --tp 4 --input 512 --output 64 --concurrency 8 --csv"),
+             halves = run_line(
+                 "serve-sweep llama3-8b --gpus 4 --tp 4 --node-gpus 2 --input 512 --output 64 --concurrency 8 --csv");
+  EXPECT_NE(whole.out, halves.out) << "ranks across the network";
+}
+
 TEST(ServeSweep, ListsAreNumbersAndRanges) {
   EXPECT_THAT(*read_counts("8", "x"), ElementsAre(8));
   EXPECT_THAT(*read_counts("7,1..3,8..64*2", "x"), ElementsAre(7, 1, 2, 3, 8, 16, 32, 64));
