@@ -140,6 +140,11 @@ template <typename Visit> void each_joined(OperatorRun& run, const Visit& visit)
   }
 }
 
+/// Neighbours side by side where they lie: rows of more numbers than those that are read.
+[[nodiscard]] bool lies_beside(const OperatorRun& run) {
+  return picks_rows(run) && run.extent(run.op.output.loops.back()) > run.extent(run.last_loop(0));
+}
+
 }  // namespace
 
 void select(OperatorRun& run, Part& out) {
@@ -183,6 +188,7 @@ void compress_gradient(OperatorRun& run, int i, Part& grad) {
 
 /// The last of the positions that the output lacks.
 void part(OperatorRun& run, Part& out) {
+  if (lies_beside(run)) return join(run, out);
   if (picks_rows(run))
     return each_of_kind(
         run, 1, 0, rows_before_part(run), [&](int to, int from) { out.value[to] = run.at_offset(0, from); });
@@ -190,7 +196,8 @@ void part(OperatorRun& run, Part& out) {
 }
 
 /// To the row that was picked.
-void part_gradient(OperatorRun& run, int /*i*/, Part& grad) {
+void part_gradient(OperatorRun& run, int i, Part& grad) {
+  if (lies_beside(run)) return join_gradient(run, i, grad);
   if (picks_rows(run))
     return each_of_kind(run, 1, 0, rows_before_part(run), [&](int from, int to) { grad.value[to] += run.up_at(from); });
   const int along = run.op.whole_loops.empty() ? -1 : run.op.whole_loops.front(),
