@@ -232,9 +232,8 @@ bool IterationForm::serves(const PackedLine& line, RowKind kind) const {
 
 PackedRows IterationForm::pack(std::span<const Rows> rows) const {
   PackedRows packed;
-  packed.picks = dense_ == 0 || std::ranges::any_of(rows, [&](const Rows& row) {
-    return row.cached + row.positions > dense_;
-  });
+  packed.picks =
+      dense_ == 0 || std::ranges::any_of(rows, [&](const Rows& row) { return row.cached + row.positions > dense_; });
   for (const Rows& row : rows) {
     const auto kind = static_cast<std::size_t>(kind_of(row));
     packed.positions[kind] += row.sequences * row.positions;

@@ -73,9 +73,7 @@ struct PackedLine {
   /// It looks at each row by itself.
   [[nodiscard]] bool by_row() const { return attends() || scans(); }
   /// Keys are picked in longer sequences alone.
-  [[nodiscard]] bool is_dense(const Rows& rows) const {
-    return work && rows.cached + rows.positions <= work->dense;
-  }
+  [[nodiscard]] bool is_dense(const Rows& rows) const { return work && rows.cached + rows.positions <= work->dense; }
   /// Nothing is picked for these.
   [[nodiscard]] bool idles_for(const Rows& rows) const { return picking() && is_dense(rows); }
   /// Whether it runs at all for these.

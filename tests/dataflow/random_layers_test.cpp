@@ -263,12 +263,12 @@ TEST(RandomLayers, PlanesOfSound) {
 /// MiniCPM-V: learned queries attend over the patches of their image.
 TEST(RandomLayers, QueriesOfImages) {
   NetworkSpec spec = seeing_spec();
-  spec.encoders.front().projectors = {{*projector_step("layernorm"), *projector_step("matrix 12"),
-      *projector_step("layernorm"), *projector_step("attend 2"), *projector_step("layernorm"),
-      *projector_step("matrix 8")}};
+  spec.encoders.front().projectors = {
+      {*projector_step("layernorm"), *projector_step("matrix 12"), *projector_step("layernorm"),
+          *projector_step("attend 2"), *projector_step("layernorm"), *projector_step("matrix 8")}};
   expect_true_gradients(build_network(spec, {1, 8, 2, 2}, AttentionForm::fused));
   const Network net = build_network(spec, {4, 8, 2, 2}, AttentionForm::fused);
-  expect_one_rank_result(net, 264'000, 300, 50, positions_of(net));
+  expect_one_rank_result(net, 264'000, 400, 30, positions_of(net));
 }
 
 /// DeepSeek-V3's module behind the last layer, which shares table and head.

@@ -22,8 +22,7 @@ struct StepName {
 };
 constexpr std::array step_names{StepName{"gated", ProjectorStep::Kind::gated},
     StepName{"layer", ProjectorStep::Kind::layer}, StepName{"beside", ProjectorStep::Kind::beside},
-    StepName{"attend", ProjectorStep::Kind::attend},
-    StepName{"rmsnorm", ProjectorStep::Kind::norm, Norm::rmsnorm},
+    StepName{"attend", ProjectorStep::Kind::attend}, StepName{"rmsnorm", ProjectorStep::Kind::norm, Norm::rmsnorm},
     StepName{"layernorm", ProjectorStep::Kind::norm, Norm::layernorm}, StepName{"merge", ProjectorStep::Kind::merge},
     StepName{"mean", ProjectorStep::Kind::mean}, StepName{"matrix", ProjectorStep::Kind::matrix}};
 

@@ -100,8 +100,8 @@ void siglip_layers(VisionReader& r) {
 }
 
 /// MiniCPM-V (modeling_navit_siglip.py and resampler.py of openbmb's files): SigLIP without a head, its last layer left
-/// out where the file says so; learned queries that attend over what it gives, and a matrix. An image is cut into slices
-/// of `scale_resolution` on a side, each of which an image of --images is.
+/// out where the file says so; learned queries that attend over what it gives, and a matrix. An image is cut into
+/// slices of `scale_resolution` on a side, each of which an image of --images is.
 void minicpm_v_images(VisionReader& r) {
   NetworkSpec& e = r.encoder;
   siglip_layers(r);
@@ -119,8 +119,8 @@ void minicpm_v_images(VisionReader& r) {
   e.sequence = r.square(std::max<std::int64_t>(1, side / size));
   Projector steps{steps::layernorm};
   if (e.hidden != r.text.hidden) steps.push_back(steps::matrix(r.text.hidden, false));
-  for (const ProjectorStep& step : {steps::layernorm, steps::attend(queries), steps::layernorm,
-           steps::matrix(r.text.hidden, false)})
+  for (const ProjectorStep& step :
+      {steps::layernorm, steps::attend(queries), steps::layernorm, steps::matrix(r.text.hidden, false)})
     steps.push_back(step);
   e.projectors = {std::move(steps)};
 }

@@ -82,14 +82,13 @@ Parts deepseek_ocr_images(JsonObject& file, JsonObject& vision, const NetworkSpe
     return 4 * positions * real(width) * (keys + real(along));  // and distances along both sides
   };
   const double mixing = 8 * real(width * width), feeding = 16 * real(width * width);
-  const double near_flops =
-      2 * seen * real(3 * patch * patch * width) + real(layers) * seen * feeding +
-      real(global) * (seen * mixing + core(seen, seen, side)) +
-      real(layers - global) * (padded * mixing + core(padded, real(window * window), window)) +
-      2 * seen * real(width * neck + taps * neck * neck) + 2 * (4 * few) * real(taps * neck * made[0]) +
-      2 * few * real(taps * made[0] * made[1]);
-  const double rows = few + 1, far_flops = real(number(far, "layers")) * rows * real(hidden) *
-                                           (24 * real(hidden) + 4 * rows);
+  const double near_flops = 2 * seen * real(3 * patch * patch * width) + real(layers) * seen * feeding +
+                            real(global) * (seen * mixing + core(seen, seen, side)) +
+                            real(layers - global) * (padded * mixing + core(padded, real(window * window), window)) +
+                            2 * seen * real(width * neck + taps * neck * neck) +
+                            2 * (4 * few) * real(taps * neck * made[0]) + 2 * few * real(taps * made[0] * made[1]);
+  const double rows = few + 1,
+               far_flops = real(number(far, "layers")) * rows * real(hidden) * (24 * real(hidden) + 4 * rows);
   return {{"vision", sam + clip, near_flops + far_flops},
       {"projector", linear(into, text.hidden) + ends * text.hidden, 2 * few * real(into * text.hidden)}};
 }

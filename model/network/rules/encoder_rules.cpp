@@ -47,8 +47,8 @@ void check_projectors(Rules& rules, const NetworkSpec& network) {
     rules.require(positions_merged(steps) == positions_merged(n.projectors.front()) &&
                       (n.projectors.size() == 1 || std::ranges::none_of(steps, asks)),
         "projectors", "several give different numbers of rows", "as many merged positions in each, and no \"attend\"");
-    rules.require(std::ranges::count_if(steps, asks) <= 1, "projectors", "queries stand once in a projector",
-        "one \"attend\"");
+    rules.require(
+        std::ranges::count_if(steps, asks) <= 1, "projectors", "queries stand once in a projector", "one \"attend\"");
     const std::int64_t patches = n.sequence - (n.class_token ? 1 : 0);
     rules.require(n.sequence == 0 || patches % positions_merged(steps) == 0, "sequence",
         fmt::format("{} {} are no multiple of the {} that are merged", patches,
