@@ -125,6 +125,15 @@ template <typename Visit> void each_joined(OperatorRun& run, const Visit& visit)
         });
     return;
   }
+  if (run.inputs() == 2 && run.op.whole_loops.empty() && run.op.inputs[1].loops.size() == 1) {
+    // one row stands at the first position in place of what is there
+    const int row = run.walk.index_of(run.op.output.loops[1]);
+    run.walk.all([&](const Offsets& at) {
+      const int i = at[row] == 0 ? 1 : 0;
+      visit(at[0], i, at[1 + i]);
+    });
+    return;
+  }
   int before = 0;
   for (int i = 0; i < run.inputs(); ++i) {
     const std::vector<int>& read = run.op.inputs[i].loops;
