@@ -53,6 +53,7 @@ struct KernelWork {
   double heads = 0, kv_heads = 0;         ///< attention
   double walked = 0;                      ///< attention in a window or chunks: keys that the kernel walks for a query
   KeyReach key_reach;                     ///< attention
+  double dense = 0;                       ///< attention: sequences up to so long see all keys, and nothing is picked
   bool backward = false;                  ///< attention and scans: the backward kernel
   bool values_are_keys = false;           ///< attention: its keys are read once, as values, too
   /// attention of an indexer, which scores keys of one head and so many bytes an element, and keeps the best of each

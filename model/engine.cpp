@@ -139,6 +139,7 @@ constexpr auto engine_members = [](auto& file, auto& engine) {
   file.rare("same_experts", engine.same_experts);
   file.optional("ends_at_positions", engine.ends_at_positions);
   file.read("cache_block", engine.cache_block, positions);
+  file.rare("picks_by_means", engine.picks_by_means);
   file.rare("keeps_windows", engine.keeps_windows);
   file.rare("windows_when_said", engine.windows_when_said);
   file.reading(read_pools, engine.window_pools);

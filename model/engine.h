@@ -124,6 +124,8 @@ struct Engine {
   /// plans, whose attention has a window by max_attention_window_size alone (NVIDIA/TensorRT-LLM 5a211b9,
   /// docs/source/advanced/gpt-attention.md, "Sliding Window Attention").
   bool windows_when_said = false;
+  /// Queries see the blocks of keys that means of keys pick, where the network has them; else they see all keys.
+  bool picks_by_means = false;
   bool keeps_windows = false;  ///< the cache keeps keys that no window reaches any more
   /// But of these families of networks, whose layers with windows have a pool of their own, of so much of the positions
   /// that the other layers have room for, however long the window is.

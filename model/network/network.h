@@ -244,6 +244,7 @@ inline std::int64_t absorbed_positions(const NetworkSpec& spec) {
 struct NetworkPart {
   std::string name;  ///< "vision", "projector"
   std::int64_t parameters = 0;
+  double flops = 0;  ///< forward, of one image of the size that the file tells; 0: not counted
 };
 
 /// So many layers of a kind that is told in words.

@@ -119,6 +119,7 @@ struct ProjectorStep {
     gated,   ///< two matrices to so many numbers, one of which gates the other (SwiGLU)
     layer,   ///< begins with what so many layers gave, in place of all
     beside,  ///< what so many layers gave stands beside the row so far
+    attend,  ///< so many learned queries look at the rows of an image, by attention with biases (MiniCPM-V)
   };
   Kind kind = Kind::matrix;
   std::int64_t size = 0;
@@ -130,8 +131,10 @@ using Projector = std::vector<ProjectorStep>;
 /// "merge 4", "layernorm", "4608 bias gelu".
 std::string projector_word(const ProjectorStep& step);
 std::optional<ProjectorStep> projector_step(std::string_view word);
-/// Positions of the encoder that one row behind stands for.
+/// Positions of the encoder that one row behind stands for, but for learned queries.
 std::int64_t positions_merged(const Projector& projector);
+/// Rows that come behind so many positions of one image.
+std::int64_t rows_behind(const Projector& projector, std::int64_t positions);
 
 /// What follows the mixing of positions in a layer.
 enum class Feed : std::uint8_t { none, mlp, experts };

@@ -87,6 +87,7 @@ struct Operator {
   Domain domain = Domain::all;
   std::int64_t reach = 0;              ///< of a window or a chunk, in positions
   CompressedKeys beside{};             ///< of attention: seen with those of the domain
+  std::int64_t dense = 0;              ///< in an iteration: sequences up to so long see all keys, and nothing is picked
   std::int64_t chunk = 0;              ///< of a scan: positions that it takes at a time; 0 = one by one
   int query_loop = -1, key_loop = -1;  ///< the loops that `domain` relates
   std::string kernel;  ///< operators in a row with the same non-empty name run as one kernel, if the software joins it

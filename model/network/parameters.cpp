@@ -200,6 +200,15 @@ ProjectorCount count_projectors(const NetworkSpec& n) {
         case ProjectorStep::Kind::norm: count.parameters += step.norm == Norm::layernorm ? 2 * width : width; break;
         case ProjectorStep::Kind::layer: break;
         case ProjectorStep::Kind::beside: width += n.hidden; break;
+        case ProjectorStep::Kind::attend: {
+          // Queries and their norm; four matrices with biases, of which two meet the rows and two the queries.
+          const Count matrix = width * width;
+          count.parameters += step.size * width + 2 * width + 4 * (matrix + width);
+          count.flops += 4 * static_cast<double>(matrix) * static_cast<double>(rows + step.size) +
+                         4 * static_cast<double>(step.size * width) * static_cast<double>(rows);
+          rows = step.size;
+          break;
+        }
         case ProjectorStep::Kind::merge: width *= step.size; [[fallthrough]];
         case ProjectorStep::Kind::mean: rows /= step.size; break;
         case ProjectorStep::Kind::gated:
@@ -320,7 +329,7 @@ std::int64_t image_positions(const NetworkSpec& n) {
   if (n.encoders.empty() || n.encoders.front().projectors.empty() || looks_at_encoder(n)) return 0;
   const NetworkSpec& encoder = n.encoders.front();
   const Count patches = encoder.sequence - (encoder.class_token ? 1 : 0);
-  return encoder.images * (patches / positions_merged(encoder.projectors.front()));
+  return encoder.images * rows_behind(encoder.projectors.front(), patches);
 }
 
 double model_flops(const NetworkSpec& n, double tokens, std::int64_t sequence, bool causal) {

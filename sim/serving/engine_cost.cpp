@@ -282,7 +282,7 @@ EnginePrice EngineCost::picking(
   const RooflineLaw* law = find_gemm(*profile_, precision, false);
   if (law == nullptr) law = find_gemm(*profile_, Precision::bf16, false);
   const Flops flops(2 * rows * work.heads * work.head_dim * seen);
-  const Bytes bytes(sequences * all * work.head_dim * work.key_element_bytes +
+  const Bytes bytes(sequences * all * work.kv_heads * work.head_dim * work.key_element_bytes +
                     rows * work.heads * work.head_dim * operand_bytes(precision) + scores);
   best.bytes += bytes;
   if (law == nullptr) {

@@ -179,6 +179,7 @@ Expected<void> IterationForm::add(const RowPrograms& programs, RowKind kind) {
       if (!line) return tl::unexpected(line.error());
       line->calls = runs_of(one, b), line->block = place_of(b);
       if (line->work && line->work->experts > 0 && expert_width_ == 0) expert_width_ = line->work->k;
+      if (line->work) dense_ = std::max(dense_, line->work->dense);
       for (const auto& shares : line->shares)
         counts_keys_ = counts_keys_ || (shares && !line->by_row() && shares->rows.per_key != 0);
       put(std::move(*line), from);
@@ -222,6 +223,8 @@ bool IterationForm::serves(const PackedLine& line, RowKind kind) const {
 
 PackedRows IterationForm::pack(std::span<const Rows> rows) const {
   PackedRows packed;
+  packed.picks =
+      dense_ == 0 || std::ranges::any_of(rows, [&](const Rows& row) { return row.cached + row.positions > dense_; });
   for (const Rows& row : rows) {
     const auto kind = static_cast<std::size_t>(kind_of(row));
     packed.positions[kind] += row.sequences * row.positions;
@@ -266,7 +269,7 @@ void IterationForm::add_rows(
     const PackedLine& line = lines_[at];
     if (!line.by_row()) continue;
     for (const Rows& row : rows) {
-      if (!serves(line, kind_of(row))) continue;
+      if (!serves(line, kind_of(row)) || line.idles_for(row)) continue;
       const LinePrice price = line.price(row, cost, start_of(at, row));
       sums.kernels += price.time * line.calls;
       sums.rereads += price.time * (price.rereads * line.calls);
@@ -305,7 +308,7 @@ IterationTime IterationForm::time(std::span<const Rows> rows, const EngineCost& 
       continue;
     }
     for (const Rows& row : rows)
-      if (serves(line, kind_of(row))) add(line, line.shape(row), line.price(row, cost));
+      if (serves(line, kind_of(row)) && !line.idles_for(row)) add(line, line.shape(row), line.price(row, cost));
   }
   const GpuTime gpu = gpu_time(out.sums, cost.engine(), tuning);
   out.kernels = gpu.kernels, out.moves = gpu.moves;
@@ -330,7 +333,7 @@ IterationTime IterationForm::time(std::span<const Rows> rows, const EngineCost& 
 }
 
 std::size_t IterationPrices::Hash::operator()(const Key& key) const {
-  std::size_t seed = key.graph ? 1 : 0;
+  std::size_t seed = (key.graph ? 1 : 0) + (key.rows.picks ? 2 : 0);
   for (const auto* figures : {&key.rows.positions, &key.rows.sequences, &key.rows.keys})
     for (const double figure : *figures) seed = (seed ^ std::hash<double>()(figure)) * 0x100000001b3;  // as in FNV-1a
   return seed;

@@ -136,6 +136,7 @@ class IterationForm {
   double choices_ = 0, tokens_per_position_ = 1, expert_width_ = 0;
   double most_words_ = 0;     ///< 0: all rows are of one kind
   bool counts_keys_ = false;  ///< something but attention grows with them
+  double dense_ = 0;          ///< sequences up to so long see all keys, where longer ones have picked ones
 };
 
 /// Prices of many iterations of one form: what depends on the packed rows alone is remembered. For one thread.

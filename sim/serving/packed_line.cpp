@@ -22,6 +22,7 @@ Affine affine_through(const AffineSamples& samples, const Rows& rows) {
 }
 
 bool PackedLine::runs_for(const PackedRows& rows) const {
+  if (!rows.picks && picking() && work->dense > 0) return false;
   for (std::size_t kind = 0; kind < row_kinds; ++kind)
     if (shares[kind] && rows.sequences[kind] > 0) return true;
   return false;
@@ -75,19 +76,21 @@ LinePrice PackedLine::price(const Rows& rows, const EngineCost& cost, std::optio
     return out;
   }
   const double queries = rows.positions * queries_share, all = (rows.cached + rows.positions) * keys_share;
-  const auto keys = dataflow::attended_keys(work->key_reach, all, rows.positions * keys_share);
+  const dataflow::KeyReach reach = is_dense(rows) ? dataflow::KeyReach{Domain::causal, 0, {}} : work->key_reach;
+  const auto keys = dataflow::attended_keys(reach, all, rows.positions * keys_share);
   LinePrice out;
+  if (idles_for(rows)) return out;
   out.flops = Flops(flops_per_pair * rows.sequences * queries * keys.walked);
   out.useful = Flops(flops_per_pair * rows.sequences * queries * keys.seen);
   if (picking()) {
     static_cast<EnginePrice&>(out) = cost.picking(*work, rows.sequences, queries, keys.seen, all);
     return out;
   }
-  if (work->key_reach.domain == Domain::chosen || work->key_reach.beside.ratio > 0) {
+  if (reach.domain == Domain::chosen || reach.beside.ratio > 0) {
     static_cast<EnginePrice&>(out) = cost.picked_attention(*work, rows.sequences, queries, keys.seen, all);
     return out;
   }
-  const bool whole = work->key_reach.domain == Domain::all || work->key_reach.domain == Domain::causal;
+  const bool whole = reach.domain == Domain::all || reach.domain == Domain::causal;
   if (queries_share < 1) {  // of queries in turn from all of the sequence: each rank has its share of the whole
     const double met = whole ? all : std::max(rows.positions, std::min(all, keys.walked));
     static_cast<EnginePrice&>(out) = cost.attention(*work, rows.sequences, rows.positions, met, start);

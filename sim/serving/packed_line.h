@@ -24,6 +24,7 @@ constexpr std::size_t row_kinds = 2;
 /// All rows of an iteration together. Keys: positions of all sequences, those in the cache with them.
 struct PackedRows {
   std::array<double, row_kinds> positions{}, sequences{}, keys{};
+  bool picks = true;  ///< some sequence is longer than those in which all keys are seen
   friend bool operator==(const PackedRows&, const PackedRows&) = default;
 };
 
@@ -71,6 +72,10 @@ struct PackedLine {
   [[nodiscard]] Seconds tuned(const LinePrice& price, const Engine::Tuning& tuning) const;
   /// It looks at each row by itself.
   [[nodiscard]] bool by_row() const { return attends() || scans(); }
+  /// Keys are picked in longer sequences alone.
+  [[nodiscard]] bool is_dense(const Rows& rows) const { return work && rows.cached + rows.positions <= work->dense; }
+  /// Nothing is picked for these.
+  [[nodiscard]] bool idles_for(const Rows& rows) const { return picking() && is_dense(rows); }
   /// Whether it runs at all for these.
   [[nodiscard]] bool runs_for(const PackedRows& rows) const;
   /// Of everything that does not go row by row.

@@ -134,11 +134,9 @@ Expected<void> check_room(const Serving& serving, const Asked& asked, const Capa
   // A step of decode adds a position to its context.
   if (const std::int64_t seen = length + (asked.context > 0 ? 1 : 0); sees_picked_blocks(network, seen))
     return fail(asked.context > 0 ? "--context" : "--prompt",
-        fmt::format("{} positions, and beyond {} queries of {} see picked blocks of keys: that is not forecast", seen,
+        fmt::format("{} positions, and beyond {} queries of {} see picked keys, and what picks them is not told", seen,
             network.dense_positions, network.id),
-        network.dense_positions == 0
-            ? std::string("a network whose queries see all keys")
-            : fmt::format("at most {}", network.dense_positions - (asked.context > 0 ? 1 : 0)));
+        fmt::format("at most {}", network.dense_positions - (asked.context > 0 ? 1 : 0)));
   if (room.cache <= 0)
     return fail("--weights",
         fmt::format("{} of weights leave nothing of {} for the cache", format_bytes(Bytes(room.weights)),

@@ -83,8 +83,8 @@ Expected<void> check_requests(
           fmt::format("at most {} with what comes out", network.max_positions));
     if (sees_picked_blocks(network, request.prompt + request.output))
       return fail("--input",
-          fmt::format("a request of {} + {} positions, and beyond {} queries of {} see picked blocks of keys: that is "
-                      "not forecast",
+          fmt::format("a request of {} + {} positions, and beyond {} queries of {} see picked keys, and what picks "
+                      "them is not told",
               request.prompt, request.output, network.dense_positions, network.id),
           fmt::format("at most {} with what comes out", network.dense_positions));
     if (const std::int64_t blocks = group.blocks_at_end(request); blocks > policy.own_blocks())

@@ -33,12 +33,13 @@ constexpr std::int64_t far_back = 1 << 24;
 /// Of one sequence in an iteration, with those that were guessed (sim/serving/engine_cost.cpp).
 constexpr std::int64_t most_words = 8;
 
-/// The fewest new positions that make whole compressed keys in every layer.
+/// The fewest new positions that make whole compressed keys, or means of keys, in every layer.
 std::int64_t whole_positions(const NetworkSpec& network) {
   std::int64_t whole = 1;
   for (const LayerShape& shape : network.shapes)
     if (shape.ratio > 0) whole = std::lcm(whole, shape.ratio);
-  return whole;
+  constexpr std::int64_t coarser = 4;  // of the means that are scored first
+  return network.sparse.pooled > 0 ? std::lcm(whole, coarser * network.sparse.pooled) : whole;
 }
 
 /// As many sequences as experts, so that each has a whole number of rows.
@@ -214,6 +215,16 @@ void say_pool_of_windows(const Engine& engine, const NetworkSpec& network, std::
                                   pool->share, engine.name));
 }
 
+/// Engines without kernels that pick blocks by means of keys run such layers over all keys: vLLM's proposals of
+/// MiniCPM-SALA leave the picks out (vllm-project/vllm pull requests 44095 and 48999).
+void see_all_keys(NetworkSpec& network, const Engine& engine, std::vector<std::string>& assumptions) {
+  if (network.sparse.pooled == 0 || engine.picks_by_means) return;
+  assumptions.push_back(fmt::format(
+      "every query sees all keys: {} does not pick blocks of keys by their means, as {}{} has it", engine.name,
+      network.id, network.dense_positions > 0 ? fmt::format(" beyond {} positions", network.dense_positions) : ""));
+  network.sparse = {}, network.dense_positions = 0;
+}
+
 Expected<void> check_latents(const NetworkSpec& network, const Engine& engine) {
   if (network.latent.kv_rank == 0 || !contains(engine.expands_latents, network.family)) return {};
   return fail(network.id,
@@ -247,8 +258,7 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
     network.row.window.positions = 0;
   }
   TRY(check_latents(network.row, engine));
-  // Sequences beyond dense_positions are refused: those that are served see every key.
-  if (network.row.sparse.pooled > 0 && network.row.dense_positions > 0) network.row.sparse = {};
+  see_all_keys(network.row, engine, serving.assumptions);
   const run::Chosen<NetworkSpec> whole = network;
   const run::Chosen<Machine> where = machine;
   network.row.mtp_layers = 0;  // they guess, and the iteration itself does without them

@@ -123,7 +123,7 @@ Expected<run::Scenario> scenario_of(const ServingWishes& wishes, run::Request re
 /// attn now", SlidingWindowManager and MambaManager, and PCP alike), and picked or compressed keys are open proposals
 /// (vLLM pull requests 45426 and 44573, SGLang 31821).
 Expected<void> check_keys_split(const NetworkSpec& n, const char* flag) {
-  const bool picked = n.sparse.top_k > 0 && n.sparse.pooled == 0;  // longer sequences than are dense are refused
+  const bool picked = n.sparse.top_k > 0;
   const char* what = n.window.positions > 0               ? "layers in a window"
                      : picked || n.compressed.q_rank > 0  ? "keys that are picked or compressed"
                      : n.attention_sinks                  ? "attention sinks"
@@ -309,7 +309,7 @@ std::string split_in_words(const ServingSplit& split) {
 }
 
 bool sees_picked_blocks(const NetworkSpec& network, std::int64_t positions) {
-  return (network.dense_positions > 0 || network.sparse.pooled > 0) && positions > network.dense_positions;
+  return network.dense_positions > 0 && network.sparse.top_k == 0 && positions > network.dense_positions;
 }
 
 }  // namespace stepcast::infer

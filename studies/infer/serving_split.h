@@ -53,7 +53,7 @@ struct ServingSplit {
 Expected<ServingSplit> serving_split(
     const ServingWishes& wishes, run::Chosen<NetworkSpec> network, run::Chosen<Machine> machine, const Engine& engine);
 
-/// Do queries among so many positions see blocks of keys that scores of pooled keys pick? No engine's row has these.
+/// Do queries among so many positions see keys that something picks, and nothing tells what?
 bool sees_picked_blocks(const NetworkSpec& network, std::int64_t positions);
 
 /// "tp 8, pp 1, dp-attention 4, ep 32, dcp 2".

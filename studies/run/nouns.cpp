@@ -45,6 +45,16 @@ Expected<Chosen<NetworkSpec>> read_config(const std::string& text, const std::st
   Chosen<NetworkSpec> chosen{std::move(config.network), "", std::move(config.notes), std::move(config.parts), {},
       std::move(config.missing), std::move(config.layers), std::move(config.sound), std::move(config.unseen),
       std::move(config.unheard)};
+  double left = 0;
+  for (const NetworkPart& part : chosen.parts) left += part.flops;
+  if (left > 0) {
+    constexpr double passes = 3;
+    const NetworkSpec& n = chosen.row;
+    const double token = model_flops(n, 1, n.sequence, true) / passes;
+    chosen.readings.push_back(fmt::format(
+        "images of {} are not forecast: each takes {:.2g} TFLOP forward, as many as {:.0f} tokens of its text", name,
+        left / 1e12, left / token));
+  }
   for (const std::string& part : config.left_out)
     chosen.readings.push_back(fmt::format("{} of {} is left out: {} forecast", part, name,
         chosen.row.encoders.empty() ? "the language part alone is" : "the other parts are"));

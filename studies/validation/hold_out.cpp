@@ -109,6 +109,7 @@ class HoldOuts {
     if (!steps.empty()) return steps;
     for (const FitPool& pool : ready_.pools) {
       if (leave == Leave::length) hold_out_long(pool, ready_.runs, steps);
+      else if (!has_witness(pool)) as_everybody(pool, steps);
       else hold_out(pool, ready_.runs, leave, steps);
     }
     return steps;
@@ -127,6 +128,17 @@ class HoldOuts {
   }
 
  private:
+  [[nodiscard]] bool has_witness(const FitPool& pool) const {
+    return std::ranges::any_of(pool.members, [&](std::size_t i) { return ready_.runs[i].witness; });
+  }
+  /// No fit has seen these runs, so nothing of them is to be left out.
+  void as_everybody(const FitPool& pool, HeldOutSteps& out) const {
+    for (const std::size_t i : pool.members) {
+      const ValidatedCase& one = validation_.cases[ready_.case_of[i]];
+      out[i] = {one.predicted_s, one.low_s, one.high_s};
+    }
+  }
+
   const ReadyRuns& ready_;
   const Validation& validation_;
   std::map<int, HeldOutSteps> by_leave_;

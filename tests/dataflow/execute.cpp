@@ -281,20 +281,33 @@ class RankedBlock {
   std::vector<char> made_side_;   ///< by operator: masks and statistics exist
 };
 
+/// Of each block the one whose output it reads. A module of prediction ends in a loss of its own, and what stands
+/// behind reads what the module did.
+std::vector<std::size_t> blocks_before(const Network& net) {
+  std::vector<std::size_t> before(net.blocks.size());
+  std::size_t module = 0;
+  for (std::size_t b = 1; b < net.blocks.size(); ++b) {
+    if (net.blocks[b].name == "mtp") module = b;
+    before[b] = net.blocks[b - 1].name == "mtp_head" ? before[module] : b - 1;
+  }
+  return before;
+}
+
 void run_all(const Network& net, const PlacedNetwork& placed, const GivenValues& given, Executed& out) {
   const ShardLayout layout(net, placed);
   std::vector<RankedBlock> runs;
   runs.reserve(placed.blocks.size());
   out.gradients.resize(net.tensors.size());
   out.weights.resize(net.tensors.size());
+  const std::vector<std::size_t> before = blocks_before(net);
   std::vector<std::vector<double>> lent(net.tensors.size());
   for (std::size_t b = 0; b < placed.blocks.size(); ++b) {
     RankedBlock& run = runs.emplace_back(net, placed, b, layout);
     run.give(given);
     if (net.blocks[b].input >= 0) {
-      run.give_input(b == 0 ? given.value[net.blocks[b].input] : out.outputs.back());
-      if (b > 0 && placed.blocks[b - 1].copies[placed.blocks[b - 1].output].place !=
-                       run.placed().copies[run.placed().input].place)
+      run.give_input(b == 0 ? given.value[net.blocks[b].input] : out.outputs[before[b]]);
+      const PlacedBlock& from = placed.blocks[before[b]];
+      if (b > 0 && from.copies[from.output].place != run.placed().copies[run.placed().input].place)
         refuse("neighbouring blocks disagree where their stream lies");
     }
     for (std::size_t i = 0; i < net.blocks[b].reads.size(); ++i) run.give_read(i, lent[net.blocks[b].reads[i]]);
@@ -303,14 +316,15 @@ void run_all(const Network& net, const PlacedNetwork& placed, const GivenValues&
     for (const PlacedLoan& loan : run.placed().loans)
       lent[run.placed().copies[loan.value].tensor] = run.whole(loan.value);
   }
-  std::vector<std::vector<double>> read_gradients(net.tensors.size());  // summed over the blocks behind
+  std::vector<std::vector<double>> read_gradients(net.tensors.size());   // summed over the blocks behind
+  std::vector<std::vector<double>> output_gradients(net.blocks.size());  // the same
   for (std::size_t b = placed.blocks.size(); b-- > 0;) {
     RankedBlock& run = runs[b];
     const std::vector<PlacedLoan>& loans = run.placed().loans;
     // what is only lent has no block behind it
     if (std::ranges::none_of(loans, [&](const PlacedLoan& loan) { return loan.value == run.placed().output; }))
       run.give_output_gradient(
-          b + 1 == placed.blocks.size() ? given.gradient[net.blocks[b].output] : out.input_gradient);
+          output_gradients[b].empty() ? given.gradient[net.blocks[b].output] : output_gradients[b]);
     for (std::size_t i = 0; i < loans.size(); ++i)
       run.give_loan_gradient(i, read_gradients[run.placed().copies[loans[i].value].tensor]);
     for (std::size_t i = 0; i < net.blocks[b].reads.size(); ++i) {
@@ -325,6 +339,10 @@ void run_all(const Network& net, const PlacedNetwork& placed, const GivenValues&
         read_gradients[net.blocks[b].reads[i]] = run.whole(gradient);
     if (run.placed().input_gradient >= 0) out.input_gradient = run.whole(run.placed().input_gradient);
     else out.input_gradient.clear();
+    if (b == 0 || net.blocks[b].input < 0) continue;
+    std::vector<double>& sum = output_gradients[before[b]];
+    sum.resize(std::max(sum.size(), out.input_gradient.size()));
+    for (std::size_t e = 0; e < out.input_gradient.size(); ++e) sum[e] += out.input_gradient[e];
   }
   for (RankedBlock& run : runs) {
     run.step(out);

@@ -238,6 +238,75 @@ TEST(RandomLayers, SoundInFrontOfText) {
   expect_one_rank_result(net, 255'000, 300, 50, positions);
 }
 
+std::vector<std::string> positions_of(const Network& network) {
+  std::vector<std::string> positions;
+  for (const Dim& dim : network.dims)
+    if (dim.name.starts_with("s")) positions.push_back(dim.name);
+  return positions;
+}
+
+/// Qwen3-Omni: three convolutions that halve frames and numbers, whose planes are what a matrix reads.
+TEST(RandomLayers, PlanesOfSound) {
+  NetworkSpec spec = seeing_spec();
+  NetworkSpec& encoder = spec.encoders.front();
+  encoder.sound = true;
+  encoder.intake = Intake::planes;
+  encoder.planes = 2, encoder.features = 8;
+  encoder.images = 1;
+  encoder.sequence = 4;
+  encoder.projectors = {{*projector_step("layernorm"), *projector_step("matrix 8")}};
+  expect_true_gradients(build_network(spec, {1, 8, 2, 2}, AttentionForm::fused));
+  const Network net = build_network(spec, {4, 8, 2, 2}, AttentionForm::fused);
+  expect_one_rank_result(net, 262'000, 300, 50, positions_of(net));
+}
+
+/// MiniCPM-V: learned queries attend over the patches of their image.
+TEST(RandomLayers, QueriesOfImages) {
+  NetworkSpec spec = seeing_spec();
+  spec.encoders.front().projectors = {
+      {*projector_step("layernorm"), *projector_step("matrix 12"), *projector_step("layernorm"),
+          *projector_step("attend 2"), *projector_step("layernorm"), *projector_step("matrix 8")}};
+  expect_true_gradients(build_network(spec, {1, 8, 2, 2}, AttentionForm::fused));
+  const Network net = build_network(spec, {4, 8, 2, 2}, AttentionForm::fused);
+  expect_one_rank_result(net, 264'000, 400, 30, positions_of(net));
+}
+
+/// DeepSeek-V3's module behind the last layer, which shares table and head.
+TEST(RandomLayers, ModulesOfPrediction) {
+  NetworkSpec spec = small_spec();
+  spec.mtp_layers = 1;
+  expect_true_gradients(build_network(spec, {2, 4, 2, 2}, AttentionForm::fused));
+  expect_one_rank_result(build_network(spec, {4, 4, 2, 2}, AttentionForm::fused), 266'000, 300, 60);
+  NetworkSpec routed = routed_spec();
+  routed.mtp_layers = 1;
+  expect_one_rank_result(build_network(routed, {16, 1, 2, 2}, AttentionForm::fused), 267'000, 400, 60, {"c"});
+}
+
+/// Apertus: numbers that the activation learns.
+TEST(RandomLayers, LearnedActivations) {
+  NetworkSpec spec = small_spec();
+  spec.activation = Activation::xielu;
+  spec.activation_parameters = 2;
+  expect_true_gradients(build_network(spec, {2, 4, 2, 2}, AttentionForm::fused));
+  expect_one_rank_result(build_network(spec, {4, 4, 2, 2}, AttentionForm::fused), 268'000, 300, 60);
+}
+
+/// ViT: the first position is learned, and sorted into classes.
+TEST(RandomLayers, ClassToken) {
+  NetworkSpec spec = diffusion_spec();
+  spec.outputs = 0, spec.classes = 4;
+  spec.class_token = true;
+  spec.positions = Positions::learned;
+  spec.max_positions = 4;
+  expect_true_gradients(build_network(spec, {2, 4, 2, 2}, AttentionForm::fused));
+  expect_one_rank_result(build_network(spec, {4, 4, 2, 2}, AttentionForm::fused), 269'000, 300, 60);
+  NetworkSpec seeing = seeing_spec();
+  seeing.encoders.front().sequence = 9;
+  seeing.encoders.front().class_token = true;
+  const Network net = build_network(seeing, {4, 8, 2, 2}, AttentionForm::fused);
+  expect_one_rank_result(net, 270'000, 300, 40, positions_of(net));
+}
+
 /// MiniCPM 4.1: queries score means of keys, twice, and see the best blocks.
 TEST(RandomLayers, BlocksPickedByMeansOfKeys) {
   NetworkSpec spec = small_spec();

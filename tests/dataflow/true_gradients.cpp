@@ -11,7 +11,7 @@
 namespace stepcast::dataflow {
 namespace {
 
-/// Sum of the loss, or of the last output weighted with its given gradient.
+/// Sum of the losses, or of the last output weighted with its given gradient.
 double scalar_of(const Network& net, const PlacedNetwork& placed, const GivenValues& given) {
   const Executed run = execute(net, placed, given);
   EXPECT_EQ(run.error, "");
@@ -20,6 +20,9 @@ double scalar_of(const Network& net, const PlacedNetwork& placed, const GivenVal
   double sum = 0;
   for (std::size_t i = 0; i < run.outputs.back().size(); ++i)
     sum += run.outputs.back()[i] * (loss ? 1 : given.gradient[output][i]);
+  for (std::size_t b = 0; b + 1 < net.blocks.size(); ++b)
+    if (net.blocks[b].name == "mtp_head")
+      for (const double one : run.outputs[b]) sum += one;
   return sum;
 }
 

@@ -213,23 +213,65 @@ TEST(HfNetwork, LongerSequencesOfMiniCpmSeePickedBlocks) {
   EXPECT_EQ(warned("--seq 2046 --cp 2 --cp-kind ring --global-batch 16").code, 2) << "no multiple of 4";
   EXPECT_EQ(warned("--seq 2044 --cp 2 --cp-kind ring --global-batch 16").code, 0) << "all keys are seen";
   EXPECT_EQ(run_line("sweep " + file + " --gpus 8 --global-batch 64 --seq 4096").code, 0);
-  const std::string beyond = "beyond 2047 queries of";
-  EXPECT_THAT(run_line("infer " + file + " --gpus 1 --prompt 2048").err, HasSubstr(beyond));
-  EXPECT_EQ(run_line("infer " + file + " --gpus 1 --prompt 2047").code, 0);
-  EXPECT_THAT(run_line("infer " + file + " --gpus 1 --context 2047").err, HasSubstr(beyond));
-  const std::string short_one = " --gpus 1 --context 2046 --json";
-  const auto dense_time = [&] {
-    return nlohmann::json::parse(run_line("infer " + file + short_one).out).at("time_s").get<double>();
-  };
-  const double with_picks_beyond = dense_time();
-  EXPECT_THAT(run_line("serve " + file + " --gpus 1 --input 2000 --output 49 --concurrency 1").err, HasSubstr(beyond));
   EXPECT_THAT(run_line("show network " + file).out, HasSubstr("beyond 2047 positions queries see 512 picked keys"));
-  write("8000");
-  EXPECT_DOUBLE_EQ(dense_time(), with_picks_beyond) << "all keys are seen, wherever picking would begin";
   write("-1");
   EXPECT_THAT(run_line("show network " + file).out, HasSubstr("queries see 512 picked keys"));
   EXPECT_EQ(warned("--seq 2047").code, 0);
-  EXPECT_EQ(run_line("infer " + file + " --gpus 1 --prompt 8").code, 2);
+}
+
+/// SGLang keeps means of keys beside them, one for every 16 and one for every 64 positions, and picks in sequences from
+/// dense_len on; vLLM runs such layers over all keys.
+TEST(HfNetwork, PickedBlocksAreServedByEnginesThatHaveThem) {
+  const std::string file = testing_program::own_path("hf-minicpm-served.json");
+  std::ofstream(file) << R"({"architectures": ["MiniCPMForCausalLM"], "hidden_size": 1024, "intermediate_size": 4096,
+    "num_hidden_layers": 4, "num_attention_heads": 8, "num_key_value_heads": 2, "vocab_size": 1024, "hidden_act": "silu",
+    "max_position_embeddings": 131072, "scale_emb": 12, "dim_model_base": 256, "scale_depth": 1.4,
+    "sparse_config": {"kernel_size": 32, "kernel_stride": 16, "init_blocks": 1, "block_size": 64, "window_size": 256,
+    "topk": 4, "use_nope": false, "dense_len": 2048}})";
+  const auto infer = [&](const std::string& more) {
+    const auto run = run_line("infer " + file + " --gpus 1 --json " + more);
+    EXPECT_EQ(run.code, 0) << run.err;
+    return nlohmann::json::parse(run.out);
+  };
+  const auto time_of = [](const nlohmann::json& iteration, const std::string& kernel) {
+    double time = 0;
+    for (const auto& part : iteration.at("parts"))
+      if (part.at("label").get<std::string>().starts_with(kernel)) time += part.at("time_s").get<double>();
+    return time;
+  };
+  const auto short_one = infer("--engine sglang --context 2046"), first = infer("--engine sglang --context 2047"),
+             longer = infer("--engine sglang --context 65536"), dense = infer("--engine vllm --context 65536");
+  EXPECT_EQ(time_of(short_one, "index.scores"), 0);
+  EXPECT_GT(time_of(first, "index.scores"), 0);
+  EXPECT_GT(time_of(longer, "index.scores"), 0);
+  EXPECT_GT(time_of(longer, "index.means"), 0);
+  EXPECT_EQ(time_of(dense, "index."), 0);
+  EXPECT_LT(time_of(longer, "attn.core"), time_of(dense, "attn.core") / 2) << "of 65536 keys 512 are seen";
+  // keys and values of 4 layers x 2 heads of 128 in two bytes, and means of the keys
+  const double keys = 4 * 2 * 128 * 2.0;
+  EXPECT_DOUBLE_EQ(longer.at("memory").at("cache_bytes_per_position").get<double>(), 2 * keys + keys / 16 + keys / 64);
+  EXPECT_DOUBLE_EQ(dense.at("memory").at("cache_bytes_per_position").get<double>(), 2 * keys);
+  EXPECT_THAT(dense.dump(), HasSubstr("every query sees all keys"));
+  EXPECT_EQ(run_line("serve " + file + " --engine sglang --gpus 1 --input 4000 --output 49 --concurrency 4").code, 0);
+}
+
+/// DeepSeek-OCR's images are not forecast, and what they cost is said in front.
+TEST(HfNetwork, WhatImagesOfDeepSeekOcrCostIsSaid) {
+  const std::string file = testing_program::own_path("hf-ocr.json");
+  std::ofstream(file) << R"({"architectures": ["DeepseekOCRForCausalLM"], "model_type": "deepseek_vl_v2",
+    "language_config": {"architectures": ["DeepseekV2ForCausalLM"], "first_k_dense_replace": 1, "hidden_size": 1280,
+    "intermediate_size": 6848, "kv_lora_rank": null, "max_position_embeddings": 8192, "moe_intermediate_size": 896,
+    "n_group": 1, "n_routed_experts": 64, "n_shared_experts": 2, "num_attention_heads": 10, "num_experts_per_tok": 6,
+    "num_hidden_layers": 12, "num_key_value_heads": 10, "q_lora_rank": null, "qk_nope_head_dim": 0,
+    "qk_rope_head_dim": 0, "topk_group": 1, "topk_method": "greedy", "use_mla": false, "v_head_dim": 0,
+    "vocab_size": 129280}, "projector_config": {"input_dim": 2048, "model_type": "mlp_projector", "n_embed": 1280,
+    "projector_type": "linear"}, "vision_config": {"image_size": 1024, "mlp_ratio": 3.7362, "model_name": "deeplip_b_l",
+    "model_type": "vision", "width": {"clip-l-14-224": {"heads": 16, "image_size": 224, "layers": 24, "patch_size": 14,
+    "width": 1024}, "sam_vit_b": {"downsample_channels": [512, 1024], "global_attn_indexes": [2, 5, 8, 11],
+    "heads": 12, "layers": 12, "width": 768}}}})";
+  // 12 layers of 768 over 4096 patches, 4 of them with attention over all, and 24 of 1024 over 257 rows: 1.1e12
+  EXPECT_THAT(run_line("predict " + file + " --gpus 8 --seq 4096 --json").out,
+      HasSubstr("are not forecast: each takes 1.1 TFLOP forward, as"));
 }
 
 /// Files that stand beside a network's say what they are.

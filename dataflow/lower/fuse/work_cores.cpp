@@ -51,6 +51,7 @@ KernelWork attention(const FuseContext& c, const PlacedItem& item) {
   const auto asked = static_cast<double>(c.network.dims[op.query_loop].extent),
              all = static_cast<double>(c.network.dims[op.key_loop].extent);
   work.key_reach = {op.domain, op.reach, op.beside};
+  work.dense = static_cast<double>(op.dense);
   const auto [seen, walked] = attended_keys(work.key_reach, keys, asked * keys / all);
   points *= walked / keys;
   // Forward: Q K and P V. Backward: five products instead of two (scores again, dV, dP, dQ, dK).
@@ -121,6 +122,7 @@ KernelWork index_work(const FuseContext& c, const PlacedItem& item) {
   for (int loop : op.inputs.front().loops) points *= extent(loop);
   const double keys = extent(op.key_loop);
   work.key_reach.domain = Domain::causal;
+  work.dense = static_cast<double>(op.dense);
   const Tensor& of_keys = c.network.tensors[op.inputs[1].tensor];
   const bool cached = of_keys.role == TensorRole::cache;
   // Of the queries of an iteration in rows of keys, which may stand for several positions each.

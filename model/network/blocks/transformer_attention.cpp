@@ -144,13 +144,14 @@ int TransformerBuilder::plain_attention(int x, bool windowed) {
   k = named("K", projected[1], rope("K", qk_norm("K", k)));
   if (spec_->value_norm) v = norm("attn.norm.V", v, {"attn", "attn.qkv"}, 1, false);
   if (v != k) v = named("V", projected[2], v);
+  const int made = k;
   if (batch_.serves) {
     const bool one = v == k;
     k = cached("K.cache", k);
     v = one ? k : cached("V.cache", v);
   }
   lent_[shape_] = {k, v};
-  return plain_core(x, q, k, v, windowed);
+  return plain_core(x, q, k, v, windowed, made);
 }
 
 /// Over the keys and values of the layer that lends them.
@@ -162,11 +163,11 @@ int TransformerBuilder::borrowing_attention(int x, bool windowed) {
   const auto [k, v] = lent_[static_cast<std::size_t>(lender - whole_.shapes.begin()) + 1];
   for (const int tensor : {k, v})
     if (tensor == k || v != k) net_.blocks.back().reads.push_back(tensor);
-  return plain_core(x, q, k, v, windowed);
+  return plain_core(x, q, k, v, windowed, k);
 }
 
 /// Of one's own keys and values, or of those that a layer before lends.
-int TransformerBuilder::plain_core(int x, int q, int k, int v, bool windowed) {
+int TransformerBuilder::plain_core(int x, int q, int k, int v, bool windowed, int made) {
   const int o = activation("O", {b_, s_, g_, r_, dv_});
   // Picked keys and images side by side have kernels of their own.
   const bool picks = picks_keys(*spec_, batch_.positions + batch_.cached);
@@ -174,7 +175,7 @@ int TransformerBuilder::plain_core(int x, int q, int k, int v, bool windowed) {
     unfused_core(own_core(), q, k, v, o, spec_->attention_sinks ? weight("sinks", {g_, r_}) : -1);
     return o;
   }
-  const int chosen = !picks ? -1 : spec_->sparse.pooled > 0 ? index_means(q, k) : index_blocks(x);
+  const int chosen = !picks ? -1 : spec_->sparse.pooled > 0 ? index_means(q, made) : index_blocks(x);
   Operator& core = fused_core(own_core(), q, {k, v}, o);
   windowed_core(core, windowed);
   if (chosen >= 0) read_chosen(core, chosen);

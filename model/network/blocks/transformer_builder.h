@@ -104,6 +104,7 @@ class TransformerBuilder {
 
   // transformer_projector.cpp
   int projected(const std::string& name, int x, const ProjectorStep& step, int out);
+  int queried(const std::string& name, int x, const ProjectorStep& step);
   void layers_that_lend();
   int features_of(std::int64_t layers, int last);
   int rows_beside(const std::string& name, const std::vector<int>& parts);
@@ -144,7 +145,8 @@ class TransformerBuilder {
   int queries(int x);
   int plain_attention(int x, bool windowed);
   int borrowing_attention(int x, bool windowed);
-  int plain_core(int x, int q, int k, int v, bool windowed);
+  /// `made`: the keys of these positions, where k stands in a cache.
+  int plain_core(int x, int q, int k, int v, bool windowed, int made);
   int cached(const std::string& name, int x) { return cached(name, x, t_, batch_.cache_bytes); }
   int cached(const std::string& name, int x, int positions, double element_bytes);
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <numeric>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -12,6 +13,8 @@
 namespace stepcast {
 namespace {
 
+constexpr std::int64_t projector_head = 128;
+
 struct StepName {
   const char* name;
   ProjectorStep::Kind kind;
@@ -19,7 +22,7 @@ struct StepName {
 };
 constexpr std::array step_names{StepName{"gated", ProjectorStep::Kind::gated},
     StepName{"layer", ProjectorStep::Kind::layer}, StepName{"beside", ProjectorStep::Kind::beside},
-    StepName{"rmsnorm", ProjectorStep::Kind::norm, Norm::rmsnorm},
+    StepName{"attend", ProjectorStep::Kind::attend}, StepName{"rmsnorm", ProjectorStep::Kind::norm, Norm::rmsnorm},
     StepName{"layernorm", ProjectorStep::Kind::norm, Norm::layernorm}, StepName{"merge", ProjectorStep::Kind::merge},
     StepName{"mean", ProjectorStep::Kind::mean}, StepName{"matrix", ProjectorStep::Kind::matrix}};
 
@@ -69,6 +72,14 @@ std::int64_t positions_merged(const Projector& projector) {
   return merged;
 }
 
+std::int64_t rows_behind(const Projector& projector, std::int64_t positions) {
+  for (const ProjectorStep& step : projector) {
+    if (step.kind == ProjectorStep::Kind::merge || step.kind == ProjectorStep::Kind::mean) positions /= step.size;
+    if (step.kind == ProjectorStep::Kind::attend) positions = step.size;
+  }
+  return positions;
+}
+
 /// A row behind a step stands for as many rows before it as it merges. The width between two matrices is an MLP's.
 int TransformerBuilder::projected(const std::string& name, int x, const ProjectorStep& step, int out) {
   const Tags tags{"projector"};
@@ -99,6 +110,7 @@ int TransformerBuilder::projected(const std::string& name, int x, const Projecto
     const int gate = multiplied(name + ".gate"), up = multiplied(name);
     return active("swiglu", {b_, rows, out}, {gate, up});
   }
+  if (step.kind == ProjectorStep::Kind::attend) return queried(name, x, step);
   const bool joined = step.kind == ProjectorStep::Kind::merge;
   const int fewer = dim(("s." + name).c_str(), net_.dims[rows].extent / step.size),
             wide = joined ? dim((name + ".in").c_str(), net_.dims[width].extent * step.size) : width;
@@ -109,6 +121,37 @@ int TransformerBuilder::projected(const std::string& name, int x, const Projecto
   net_.tensors[y].role = net_.tensors[x].role;  // no gradient where nothing in front is trained
   if (joined) op.whole_loops = {width, wide};
   return y;
+}
+
+/// Learned queries, normed and the same for each image, attend over its rows in heads of 128 numbers
+/// (openbmb/MiniCPM-V-2_6 resampler.py: num_heads = embed_dim // 128).
+int TransformerBuilder::queried(const std::string& name, int x, const ProjectorStep& step) {
+  const Tags tags{"projector"};
+  const int positions = s_, width = net_.tensors[x].dims.back();
+  const std::int64_t wide = net_.dims[width].extent, size = std::gcd(wide, projector_head);
+  const auto own = [&](const char* letter, std::int64_t extent) {
+    return dim((std::string(letter) + "." + name).c_str(), extent);
+  };
+  const int rows = own("s", step.size * whole_.images), seen = own("t", net_.dims[net_.tensors[x].dims[1]].extent),
+            g = own("g", wide / size), r = own("r", 1), d = own("d", size);
+  const int asked = tensor(name + ".which", {b_, rows}, 8, TensorRole::data),
+            learned = activation(name + ".learned", {b_, rows, width});
+  add(name + ".learned", tags, OperatorKind::select, "", learned,
+      {weight("W." + name + ".queries", {own("n", step.size), width}), asked}, "embedding")
+      .monoid = Monoid::sum;
+  const auto headed_rows = [&](const char* letter, int from, std::vector<int> heads) {
+    const std::string called = name + "." + letter;
+    return biased(called, projection(called, from, heads), heads, tags, "attn.qkv");
+  };
+  const int q = headed_rows("Q", norm(name + ".norm", learned, tags, 1, true, Norm::layernorm), {g, r, d}),
+            k = headed_rows("K", x, {g, d}), v = headed_rows("V", x, {g, d}),
+            o = activation(name + ".O", {b_, rows, g, r, d}), y = activation(name + ".Y", {b_, rows, width});
+  s_ = rows;
+  Operator& core = fused_core({name + ".core", seen, false, false}, q, {k, v}, o);
+  s_ = positions;
+  if (whole_.images > 1) core.domain = Domain::tile, core.reach = net_.dims[seen].extent / whole_.images;
+  product(name + ".out", tags, y, o, weight("W." + name + ".out", {g, r, d, width}));
+  return biased(name + ".out", y, {width}, tags, "bias_gelu");
 }
 
 std::vector<std::int64_t> lending_layers(const NetworkSpec& encoder) {

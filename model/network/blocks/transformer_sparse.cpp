@@ -93,6 +93,7 @@ int TransformerBuilder::index_compressed(int x, int cq) {
 void TransformerBuilder::read_chosen(Operator& core, int chosen) {
   core.domain = Domain::chosen;
   core.reach = spec_->sparse.top_k;
+  if (batch_.serves) core.dense = spec_->dense_positions;
   if (chosen < 0) return;
   core.inputs.push_back(whole(chosen));
   core.whole_loops.push_back(ik_);
@@ -161,16 +162,18 @@ int TransformerBuilder::index_blocks(int x) {
   return index_scores(asked, batch_.serves ? cached("index.K.cache", seen) : seen, -1);
 }
 
-/// Of keys, one for every so many positions.
+/// Of keys, one for every so many positions. Engines keep them beside the keys, of sequences of any length
+/// (sgl-project/sglang b419a55, srt/layers/attention/minicpm/sparse_utils.py).
 int TransformerBuilder::means_of(int k, const std::string& name, std::int64_t apart) {
-  const std::int64_t rows = std::max<std::int64_t>(1, (batch_.positions + batch_.cached) / apart);
-  const int known = net_.find_dim("s." + name), fewer = known >= 0 ? known : dim(("s." + name).c_str(), rows);
-  if (known < 0) dim(("t." + name).c_str(), rows);
+  const auto rows = [&](std::int64_t positions) { return std::max<std::int64_t>(1, positions / apart); };
+  const int known = net_.find_dim("s." + name),
+            fewer = known >= 0 ? known : dim(("s." + name).c_str(), rows(batch_.positions));
+  if (known < 0) dim(("t." + name).c_str(), rows(batch_.positions + batch_.cached), batch_.serves);
   const int y = tensor("K." + name, {b_, fewer, g_, d_}, batch_.activation_bytes, TensorRole::data);
   Operator& op = add("index." + name, {"attn", "attn.index"}, OperatorKind::opaque, "mean", y, {k}, "index." + name);
   op.output.row_dim = 1;
   op.output.row_loops = {s_};
-  return y;
+  return batch_.serves ? cached("K." + name + ".cache", y, net_.find_dim("t." + name), batch_.cache_bytes) : y;
 }
 
 /// Queries score means of keys, the heads of a key-value head together, over a coarser row of means first; the best
@@ -185,6 +188,7 @@ int TransformerBuilder::index_means(int q, int k) {
     op.inputs.push_back(access);
     op.whole_loops = {seen, d_, r_};
     if (kept >= 0) op.whole_loops.push_back(kept);
+    if (batch_.serves) op.dense = spec_->dense_positions;
     op.domain = Domain::causal;
     op.query_loop = s_;
     op.key_loop = seen;

@@ -418,7 +418,8 @@ Expected<HfConfig> read_hf_config(
   const auto inside = objects_of(unasked, wrapper).text.unread();
   LeftKeys left = left_keys(
       file, objects, !objects.several && (images || parts.size() > reader.beside.size()), family->id, spec, inside);
-  if (images && !spec.encoders.empty()) std::erase(left.parts, "vision_config");
+  if (images && !spec.encoders.empty())
+    for (const char* of_images : {"vision_config", "slice_config"}) std::erase(left.parts, of_images);
   if (hears) std::erase(left.parts, "audio_config");
   if (unseen.empty() && contains(left.parts, "vision_config"))
     unseen = "vision_config is of no class that is described";

@@ -42,8 +42,6 @@ struct KnownVision {
 constexpr KnownVision table[] = {
     {"gemma4", "position_embedding_size", "", gemma4},
     {"kimi-linear", "vt_hidden_size", "", kimi_k3},
-    {"minicpm-v-images", "patch_size", "siglip", minicpm_v_images},
-    {"minicpm-v-images", "patch_size", "siglip_vision_model", minicpm_v_images},
     {"deepseek-ocr", "width", "vision", deepseek_ocr_images},
     {"clip", "patch_size", "", clip_images},
     {"siglip", "patch_size", "", siglip_images},

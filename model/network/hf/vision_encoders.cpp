@@ -166,6 +166,8 @@ constexpr KnownEncoder encoders[] = {
     {"keye", "image_size", paddle_images},
     {"keye-1.5", "image_size", keye_images},
     {"lfm2-vl", "num_patches", lfm2_images},
+    {"minicpm-v-images", "hidden_size", minicpm_v_images, "siglip"},
+    {"minicpm-v-images", "hidden_size", minicpm_v_images, "siglip_vision_model"},
     {"internvl", "hidden_size", internvl_images},
     {"internvl-chat", "hidden_size", internvl_images},
     {"paligemma", "hidden_size", siglip_behind_matrix},

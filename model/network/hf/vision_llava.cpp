@@ -99,6 +99,32 @@ void siglip_layers(VisionReader& r) {
   r.positions(r.encoder.sequence);
 }
 
+/// MiniCPM-V (modeling_navit_siglip.py and resampler.py of openbmb's files): SigLIP without a head, its last layer left
+/// out where the file says so; learned queries that attend over what it gives, and a matrix. An image is cut into
+/// slices of `scale_resolution` on a side, each of which an image of --images is.
+void minicpm_v_images(VisionReader& r) {
+  NetworkSpec& e = r.encoder;
+  siglip_layers(r);
+  constexpr std::int64_t patch = 16, slice = 448;
+  bool drops = true;
+  r.file.optional("drop_vision_last_layer", drops);
+  if (drops && e.layers > 1) --e.layers;
+  std::int64_t side = slice, queries = 64;
+  if (auto slices = r.file.optional_object("slice_config")) {
+    slices->allow_unknown_keys();
+    slices->optional("scale_resolution", side, vision_sizes);
+  }
+  r.file.optional("query_num", queries, vision_sizes);
+  const std::int64_t size = std::max<std::int64_t>(1, r.number_or("patch_size", patch));
+  e.sequence = r.square(std::max<std::int64_t>(1, side / size));
+  Projector steps{steps::layernorm};
+  if (e.hidden != r.text.hidden) steps.push_back(steps::matrix(r.text.hidden, false));
+  for (const ProjectorStep& step :
+      {steps::layernorm, steps::attend(queries), steps::layernorm, steps::matrix(r.text.hidden, false)})
+    steps.push_back(step);
+  e.projectors = {std::move(steps)};
+}
+
 namespace {
 
 /// SigLIP for images of any size. A head and a table for packed patches are in the file, and nobody reads them. Gives

@@ -46,21 +46,6 @@ Parts kimi_k3(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {
   return {{"vision", encoder}, {"projector", merged * merged + merged * text.hidden + text.hidden}};
 }
 
-/// MiniCPM-V (modeling_navit_siglip.py and resampler.py of openbmb's files): SigLIP without a head, its last layer left
-/// out where the file says so; learned queries that attend over what it gives, and a matrix.
-Parts minicpm_v_images(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {
-  VisionReader r{file, vision, text};
-  const Count hidden = number_or(vision, "hidden_size", 1152), ffn = number_or(vision, "intermediate_size", 4304),
-              layers =
-                  number_or(vision, "num_hidden_layers", 27) - (flag(file, "drop_vision_last_layer", true) ? 1 : 0),
-              width = text.hidden;
-  const Count encoder = linear(3 * r.area("patch_size", 14), hidden) + r.patches(980, 14) * hidden +
-                        layers * encoder_layer(hidden, ffn) + layernorm(hidden);
-  const Count resampler = number_or(file, "query_num", 64) * width + (hidden == width ? 0 : hidden * width) +
-                          attention_weights(width) + 3 * layernorm(width) + width * width;
-  return {{"vision", encoder}, {"projector", resampler}};
-}
-
 /// DeepSeek-OCR (deepencoder.py of deepseek-ai's files): SAM's encoder with tables of distances of both sides and
 /// convolutions behind it, CLIP's layers over what it gives, one matrix over both; rows for ends of lines and of views.
 Parts deepseek_ocr_images(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {
@@ -88,8 +73,24 @@ Parts deepseek_ocr_images(JsonObject& file, JsonObject& vision, const NetworkSpe
   JsonObject projector = file.object("projector_config");
   projector.allow_unknown_keys();
   constexpr Count ends = 2;
-  return {
-      {"vision", sam + clip}, {"projector", linear(number(projector, "input_dim"), text.hidden) + ends * text.hidden}};
+  const Count into = number(projector, "input_dim");
+  // Of one image: layers in windows pad its sides to whole ones; convolutions behind halve both sides twice.
+  const auto real = [](Count value) { return static_cast<double>(value); };
+  const double seen = real(side * side), few = seen / 16,
+               padded = real((side + window - 1) / window * ((side + window - 1) / window) * window * window);
+  const auto core = [&](double positions, double keys, Count along) {
+    return 4 * positions * real(width) * (keys + real(along));  // and distances along both sides
+  };
+  const double mixing = 8 * real(width * width), feeding = 16 * real(width * width);
+  const double near_flops = 2 * seen * real(3 * patch * patch * width) + real(layers) * seen * feeding +
+                            real(global) * (seen * mixing + core(seen, seen, side)) +
+                            real(layers - global) * (padded * mixing + core(padded, real(window * window), window)) +
+                            2 * seen * real(width * neck + taps * neck * neck) +
+                            2 * (4 * few) * real(taps * neck * made[0]) + 2 * few * real(taps * made[0] * made[1]);
+  const double rows = few + 1,
+               far_flops = real(number(far, "layers")) * rows * real(hidden) * (24 * real(hidden) + 4 * rows);
+  return {{"vision", sam + clip, near_flops + far_flops},
+      {"projector", linear(into, text.hidden) + ends * text.hidden, 2 * few * real(into * text.hidden)}};
 }
 
 Parts clip_images(JsonObject& file, JsonObject& vision, const NetworkSpec& text) {

@@ -35,7 +35,6 @@ inline bool flag(JsonObject& config, const char* key, bool absent) {
 Parts kimi_k3(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 
 Parts deepseek_ocr_images(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
-Parts minicpm_v_images(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 Parts clip_images(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 Parts siglip_images(JsonObject& file, JsonObject& vision, const NetworkSpec& text);
 

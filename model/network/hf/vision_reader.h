@@ -24,6 +24,7 @@ inline ProjectorStep merge(std::int64_t rows) { return {ProjectorStep::Kind::mer
 inline ProjectorStep mean(std::int64_t rows) { return {ProjectorStep::Kind::mean, rows}; }
 inline ProjectorStep layer(std::int64_t layers) { return {ProjectorStep::Kind::layer, layers}; }
 inline ProjectorStep beside(std::int64_t layers) { return {ProjectorStep::Kind::beside, layers}; }
+inline ProjectorStep attend(std::int64_t queries) { return {ProjectorStep::Kind::attend, queries}; }
 inline ProjectorStep matrix(std::int64_t width, bool bias, bool activated = false) {
   return {ProjectorStep::Kind::matrix, width, Norm::rmsnorm, bias, activated};
 }
@@ -160,5 +161,6 @@ void siglip_layers(VisionReader& r);
 void paddle_images(VisionReader& r);
 void keye_images(VisionReader& r);
 void lfm2_images(VisionReader& r);
+void minicpm_v_images(VisionReader& r);
 
 }  // namespace stepcast::detail

@@ -201,9 +201,11 @@ void check_crossing(Rules& rules) {
     rules.require(!shape.alone || !(shape.joint || shape.parallel), "shapes",
         "what the network's positions go through alone is neither joint nor parallel", "alone");
   const bool projects = !n.encoders.empty() && !n.encoders.front().projectors.empty(), fills = projects && !crosses;
-  rules.require(!projects || !crosses ||
-                    (positions_merged(n.encoders.front().projectors.front()) == 1 && !n.encoders.front().class_token),
-      "encoder/projectors", "layers look at each of the encoder's positions", "steps without merge and mean");
+  rules.require(
+      !projects || !crosses ||
+          (rows_behind(n.encoders.front().projectors.front(), 0) == 0 &&
+              positions_merged(n.encoders.front().projectors.front()) == 1 && !n.encoders.front().class_token),
+      "encoder/projectors", "layers look at each of the encoder's positions", "steps without merge, mean and attend");
   rules.require(!fills || (n.features == 0 && !joins && n.streams == 1), "encoder/projectors",
       "rows of images stand in place of words in one stream", "a network of words, and an encoder that does not join");
   rules.require(crosses == (!n.encoders.empty() && !joins && !fills), crosses ? "encoder" : "pattern",

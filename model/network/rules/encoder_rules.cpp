@@ -43,8 +43,12 @@ void check_projectors(Rules& rules, const NetworkSpec& network) {
     rules.require(width == network.hidden && !steps.empty() && steps.back().kind == ProjectorStep::Kind::matrix,
         "projectors", fmt::format("the last step gives {} numbers for a stream of {}", width, network.hidden),
         fmt::format("\"matrix {}\" at the end", network.hidden));
-    rules.require(positions_merged(steps) == positions_merged(n.projectors.front()), "projectors",
-        "several give different numbers of rows", "as many merged positions in each");
+    const auto asks = [](const ProjectorStep& step) { return step.kind == ProjectorStep::Kind::attend; };
+    rules.require(positions_merged(steps) == positions_merged(n.projectors.front()) &&
+                      (n.projectors.size() == 1 || std::ranges::none_of(steps, asks)),
+        "projectors", "several give different numbers of rows", "as many merged positions in each, and no \"attend\"");
+    rules.require(
+        std::ranges::count_if(steps, asks) <= 1, "projectors", "queries stand once in a projector", "one \"attend\"");
     const std::int64_t patches = n.sequence - (n.class_token ? 1 : 0);
     rules.require(n.sequence == 0 || patches % positions_merged(steps) == 0, "sequence",
         fmt::format("{} {} are no multiple of the {} that are merged", patches,

@@ -111,7 +111,8 @@ class Core {
     if (run_.op.domain == Domain::window) return key <= query && key > query - reach;
     if (run_.op.domain == Domain::band) return std::abs(query - key) < reach;
     if (run_.op.domain == Domain::chunk) return key <= query && key / reach == query / reach;
-    if (run_.op.domain == Domain::tile) return key / reach == query / reach;
+    if (run_.op.domain == Domain::tile)  // of fewer queries as many of each tile
+      return key / reach == query * run_.extent(run_.op.key_loop) / run_.extent(run_.op.query_loop) / reach;
     return run_.op.domain == Domain::all || key <= query;
   }
   [[nodiscard]] double score(const Offsets& at, const Key& key) {

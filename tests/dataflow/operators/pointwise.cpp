@@ -40,6 +40,8 @@ const std::array table = {
     Pointwise{"geglu", swiglu, swiglu_slope},
     Pointwise{
         "gelu", [](X x) { return x[0] * logistic(1.702 * x[0]); }, [](X x, int) { return silu_slope(1.702 * x[0]); }},
+    Pointwise{"xielu", [](X x) { return x[1] * silu(x[0]); },  // of each number that it learns
+        [](X x, int i) { return i == 1 ? silu(x[0]) : x[1] * silu_slope(x[0]); }},
     Pointwise{"silu", [](X x) { return silu(x[0]); }, [](X x, int) { return silu_slope(x[0]); }},
     Pointwise{"sigmoid_gate", [](X x) { return logistic(x[0]) * x[1]; },
         [](X x, int i) { return i == 1 ? logistic(x[0]) : x[1] * logistic(x[0]) * (1 - logistic(x[0])); }},

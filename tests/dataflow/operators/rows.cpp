@@ -125,6 +125,15 @@ template <typename Visit> void each_joined(OperatorRun& run, const Visit& visit)
         });
     return;
   }
+  if (run.inputs() == 2 && run.op.whole_loops.empty() && run.op.inputs[1].loops.size() == 1) {
+    // one row stands at the first position in place of what is there
+    const int row = run.walk.index_of(run.op.output.loops[1]);
+    run.walk.all([&](const Offsets& at) {
+      const int i = at[row] == 0 ? 1 : 0;
+      visit(at[0], i, at[1 + i]);
+    });
+    return;
+  }
   int before = 0;
   for (int i = 0; i < run.inputs(); ++i) {
     const std::vector<int>& read = run.op.inputs[i].loops;
@@ -138,6 +147,11 @@ template <typename Visit> void each_joined(OperatorRun& run, const Visit& visit)
         });
     before += count;
   }
+}
+
+/// Neighbours side by side where they lie: rows of more numbers than those that are read.
+[[nodiscard]] bool lies_beside(const OperatorRun& run) {
+  return picks_rows(run) && run.extent(run.op.output.loops.back()) > run.extent(run.last_loop(0));
 }
 
 }  // namespace
@@ -183,6 +197,7 @@ void compress_gradient(OperatorRun& run, int i, Part& grad) {
 
 /// The last of the positions that the output lacks.
 void part(OperatorRun& run, Part& out) {
+  if (lies_beside(run)) return join(run, out);
   if (picks_rows(run))
     return each_of_kind(
         run, 1, 0, rows_before_part(run), [&](int to, int from) { out.value[to] = run.at_offset(0, from); });
@@ -190,7 +205,8 @@ void part(OperatorRun& run, Part& out) {
 }
 
 /// To the row that was picked.
-void part_gradient(OperatorRun& run, int /*i*/, Part& grad) {
+void part_gradient(OperatorRun& run, int i, Part& grad) {
+  if (lies_beside(run)) return join_gradient(run, i, grad);
   if (picks_rows(run))
     return each_of_kind(run, 1, 0, rows_before_part(run), [&](int from, int to) { grad.value[to] += run.up_at(from); });
   const int along = run.op.whole_loops.empty() ? -1 : run.op.whole_loops.front(),

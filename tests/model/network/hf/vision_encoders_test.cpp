@@ -98,5 +98,33 @@ TEST(HfImages, RefusesShufflesOfNoWholeNumberOfPatches) {
   }
 }
 
+/// MiniCPM-V: 64 learned queries look at the patches of each slice, in a width of 64 here.
+TEST(HfImages, QueriesOfMiniCpmVAttendOverPatches) {
+  const auto read = read_hf_config(R"({"architectures": ["MiniCPMV"], "version": 2.6, "hidden_size": 64,
+    "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+    "max_position_embeddings": 512, "vocab_size": 100, "tie_word_embeddings": false, "hidden_act": "silu",
+    "drop_vision_last_layer": false, "query_num": 64, "slice_config": {"max_slice_nums": 9, "patch_size": 14,
+    "model_type": "minicpmv"}, "vision_config": {"hidden_size": 32, "image_size": 980, "intermediate_size": 48,
+    "model_type": "siglip", "num_attention_heads": 2, "num_hidden_layers": 3, "patch_size": 14}})",
+      "config.json");
+  ASSERT_TRUE(read) << to_text(read.error());
+  ASSERT_EQ(read->network.encoders.size(), 1U);
+  EXPECT_TRUE(read->left_out.empty());
+  NetworkSpec network = read->network;
+  NetworkSpec& encoder = network.encoders.front();
+  EXPECT_EQ(encoder.sequence, 32 * 32);
+  EXPECT_EQ(encoder.max_positions, 70 * 70);
+  // norms before and behind, to 64 numbers, of queries; queries, four matrices with biases, and the last matrix
+  EXPECT_EQ(projector_parameter_count(network),
+      2 * 32 + 32 * 64 + 2 * 64 + (64 * 64 + 2 * 64 + 4 * (64 * 64 + 64)) + 2 * 64 + 64 * 64);
+  const double text = model_flops(network, 1, 512, true) * 512;
+  encoder.images = 3;
+  EXPECT_EQ(image_positions(network), 3 * 64);
+  const double layers = 3 * (2.0 * (4 * 32 * 32 + 2 * 32 * 48) + 4.0 * 1024 * 32), patches = 2.0 * 3 * 14 * 14 * 32,
+               queries = 2.0 * 1024 * 32 * 64 + 4.0 * 64 * 64 * (1024 + 64) + 4.0 * 64 * 1024 * 64 + 2.0 * 64 * 64 * 64;
+  const double images = 3 * 3 * (1024 * (layers + patches) + queries);
+  EXPECT_NEAR(model_flops(network, 1, 512, true) * 512 - text, images, 1e-9 * images);
+}
+
 }  // namespace
 }  // namespace stepcast
