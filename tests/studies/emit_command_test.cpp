@@ -1,6 +1,7 @@
 // --emit as a user types it, on predict and on sweep.
 #include <fstream>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -43,6 +44,44 @@ TEST(EmitCommand, WhatCannotBeSaidIsOnStderr) {
       ran.err, HasSubstr("stepcast: megatron cannot say: the schedule zb-h1 on 4 stages; Megatron-LM runs 1F1B\n"));
   EXPECT_THAT(ran.err, HasSubstr("stepcast: megatron cannot say: gathered activations kept"));
   EXPECT_THAT(ran.out, HasSubstr("# It cannot say: the schedule zb-h1"));
+}
+
+TEST(EmitCommand, AnotherNetworkIsNotWritten) {
+  const std::string run = "predict qwen3-next-80b-a3b --machine dgx-h100 --gpus 64 --global-batch 64";
+  for (const char* target : {"megatron", "nemo"}) {
+    const Ran ran = run_line(fmt::format("{} --emit {}", run, target));
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_THAT(ran.out, IsEmpty());
+    EXPECT_THAT(ran.err, testing::AllOf(HasSubstr("would train another network"),
+                             HasSubstr("the pattern of its layers"), HasSubstr("--lenient")));
+    const Ran lenient = run_line(fmt::format("{} --emit {} --lenient", run, target));
+    EXPECT_EQ(lenient.code, 0) << lenient.err;
+    EXPECT_THAT(lenient.err, HasSubstr("cannot say: "));
+  }
+  EXPECT_THAT(run_line("predict deepseek-v3 --gpus 256 --global-batch 256 --zero 3 --emit accelerate").err,
+      HasSubstr("1 prediction module; it trains none"));
+}
+
+/// megatron/training/arguments.py of core_v0.19.0.
+TEST(EmitCommand, AnOptimizerGoesWithTheShardsThatItsFrameworkHas) {
+  const auto emits = [](const char* optimizer, const char* zero) {
+    const std::string path = emit_file(
+        "muon.sh", fmt::format("torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 "
+                               "--num-attention-heads 32 --micro-batch-size 1 --global-batch-size 64 --seq-length 4096 "
+                               "--max-position-embeddings 4096 --bf16 --vocab-size 32000 --optimizer {}\n",
+                       optimizer));
+    return run_line(fmt::format("predict --megatron {} --machine dgx-h100 --zero {} --emit megatron", path, zero));
+  };
+  for (const char* optimizer : {"muon", "dist_muon"})
+    for (const char* zero : {"2", "3"}) {
+      const Ran ran = emits(optimizer, zero);
+      EXPECT_EQ(ran.code, 2) << optimizer << zero;
+      EXPECT_THAT(ran.err, HasSubstr(fmt::format("zero {} beside the optimizer {}", zero, optimizer)));
+    }
+  EXPECT_THAT(emits("dist_muon", "0").err, HasSubstr("whose name puts states in shards"));
+  for (const auto& [optimizer, zero] :
+      {std::pair{"muon", "0"}, std::pair{"muon", "1"}, std::pair{"dist_muon", "1"}, std::pair{"adam", "3"}})
+    EXPECT_EQ(emits(optimizer, zero).code, 0) << optimizer << zero;
 }
 
 struct RefusedEmit {

@@ -31,11 +31,14 @@ Expected<std::vector<LaunchLine>> find_launches(std::string_view text, const std
       read_shell(
           text, where, [](std::string_view word) { return is_launcher(word) || is_command_program(word); }, defined,
           sourced, empty));
-  LaunchLine batch;
+  std::map<std::string, LaunchLine> headers;  // of each job
+  std::string job = "0";
   std::vector<LaunchLine> launches;
   for (const ShellCommand& command : script.commands) {
-    if (command.words.front().text == "#SBATCH") LaunchReader::add_batch(command, batch);
-    else if (auto launch = LaunchReader(command, bool(sourced)).read(batch)) launches.push_back(std::move(*launch));
+    LaunchLine& header = headers[job];
+    if (command.words.front().text == "#JOB") job = command.words.back().text;
+    else if (command.words.front().text == "#SBATCH") LaunchReader::add_batch(command, header);
+    else if (auto launch = LaunchReader(command, bool(sourced)).read(header)) launches.push_back(std::move(*launch));
   }
   // Each launch has all files; of thousands of launches, as logs may show, the first ones.
   constexpr std::size_t most_file_bytes = 64 * 1024 * 1024;

@@ -137,7 +137,50 @@ bool LaunchReader::has_parts() const {
 /// Leaves a launcher for one inside of it.
 void LaunchReader::take_step() {
   if (launcher_ != "srun") return;
-  in_step_ = true, step_nodes_ = out_.nodes, step_tasks_ = out_.ranks;
+  in_step_ = true, step_nodes_ = out_.nodes, step_tasks_ = out_.ranks, step_node_tasks_ = out_.gpus_per_node;
+}
+
+/// How often srun starts what is inside; 0 where that is not known. A step of one node or task may be one of many that
+/// a loop starts.
+std::int64_t LaunchReader::starts_of_step(const LaunchLine& batch) const {
+  if (!in_step_) return 0;
+  const std::int64_t nodes = step_nodes_ != 0 ? step_nodes_ : batch.nodes;
+  if (step_tasks_ != 0) return step_tasks_;
+  if (step_node_tasks_ != 0) return nodes > 0 && step_node_tasks_ > 0 ? nodes * step_node_tasks_ : 0;
+  if (step_nodes_ == 0 && batch.ranks != 0) return batch.ranks;
+  if (step_nodes_ == 0 && batch.gpus_per_node > 0 && nodes > 0) return nodes * batch.gpus_per_node;
+  return nodes;
+}
+
+/// Variables that the script itself sets, against its job's header, and of WORLD_SIZE against what is started: it
+/// counts ranks, or with some operators of Kubernetes nodes.
+std::string LaunchReader::contradicted_variable(const LaunchLine& batch) const {
+  const auto said = [&](std::string_view name) -> std::int64_t {
+    for (const ArgumentMap* names : {&out_.environment, &out_.exported})
+      if (const auto found = names->find(std::string(name)); found != names->end()) return launch_count(found->second);
+    return 0;
+  };
+  struct HeldVariable {
+    std::string_view name;
+    std::int64_t LaunchLine::*field;
+    std::string_view counts;
+  };
+  constexpr HeldVariable held[] = {{"NNODES", &LaunchLine::nodes, "nodes"}, {"NUM_NODES", &LaunchLine::nodes, "nodes"},
+      {"SLURM_NNODES", &LaunchLine::nodes, "nodes"}, {"SLURM_JOB_NUM_NODES", &LaunchLine::nodes, "nodes"},
+      {"SLURM_NTASKS", &LaunchLine::ranks, "tasks"}, {"SLURM_NPROCS", &LaunchLine::ranks, "tasks"},
+      {"SLURM_NTASKS_PER_NODE", &LaunchLine::gpus_per_node, "tasks a node"}};
+  for (const HeldVariable& row : held)
+    if (const std::int64_t count = said(row.name), job = batch.*row.field; count > 0 && job > 0 && count != job)
+      return fmt::format("the script sets {}={}, and its job has {} {}", row.name, count, job, row.counts);
+  const std::int64_t world = said("WORLD_SIZE"), nodes = out_.nodes > 0 ? out_.nodes : batch.nodes;
+  LaunchLine whole = out_;
+  if (whole.nodes == 0) whole.nodes = batch.nodes;
+  if (whole.gpus_per_node == 0 && whole.ranks == 0)
+    whole.gpus_per_node = batch.gpus_per_node, whole.ranks = batch.ranks;
+  const std::int64_t gpus = whole.gpus();
+  if (world > 0 && gpus > 0 && world != gpus && world != nodes)
+    return fmt::format("the script sets WORLD_SIZE={}, and {} ranks are started", world, gpus);
+  return {};
 }
 
 /// What a launcher is told against the job that it runs in: Slurm refuses a step of more nodes than its job has (man
@@ -151,11 +194,16 @@ void LaunchReader::hold_against_job(const LaunchLine& batch) {
     out_.doubted = fmt::format("srun asks for {} nodes in a job of {}, and Slurm refuses that", step_nodes_, job);
   else if (job > 0 && told_nodes_ > job)
     out_.doubted = fmt::format("{} waits for {} nodes in a job of {}", launcher_, told_nodes_, job);
+  else out_.doubted = contradicted_variable(batch);
   if (!out_.doubted.empty()) return;
-  const bool counted = step_tasks_ != 0 || batch.ranks != 0;
-  const std::int64_t starts = !in_step_ ? 0 : step_nodes_ != 0 ? step_nodes_ : counted ? 0 : job;
-  if (told_nodes_ > 0 && starts > told_nodes_ && step_tasks_ == 0)
-    out_.doubted = fmt::format("srun starts {} on {} nodes, and it is told {}", launcher_, starts, told_nodes_);
+  const std::int64_t starts = starts_of_step(batch);
+  const bool each_node = step_tasks_ == 0 && step_node_tasks_ == 0 && (step_nodes_ != 0 || batch.ranks == 0);
+  if (told_nodes_ > 0 && starts > told_nodes_)
+    out_.doubted =
+        each_node ? fmt::format("srun starts {} on {} nodes, and it is told {}", launcher_, starts, told_nodes_)
+                  : fmt::format("srun starts {} {} times, and it is told {} nodes", launcher_, starts, told_nodes_);
+  if (told_nodes_ > 0 && job > told_nodes_ && !in_step_)  // the rest of the job may run something else
+    out_.notes.push_back(fmt::format("{} is told {} nodes in a job of {}", launcher_, told_nodes_, job));
   const std::size_t colon = nodes_range_.find(':');
   const std::int64_t started = in_step_ && step_nodes_ > 0 ? step_nodes_ : job;
   if (colon == nodes_range_.npos || started <= 0) return;

@@ -55,6 +55,8 @@ class LaunchReader {
   void take_node_gpus(const GivenArgument& given);
   [[nodiscard]] bool has_parts() const;
   void take_step();
+  [[nodiscard]] std::int64_t starts_of_step(const LaunchLine& batch) const;
+  [[nodiscard]] std::string contradicted_variable(const LaunchLine& batch) const;
   void hold_against_job(const LaunchLine& batch);
 
   // what the program is told: launch_values.cpp
@@ -79,7 +81,7 @@ class LaunchReader {
   std::int64_t sets_ = 0, of_set_ = 1, sets_of_node_ = 0;
   std::string launcher_;
   bool in_step_ = false;  ///< srun starts what is inside
-  std::int64_t step_nodes_ = 0, step_tasks_ = 0;
+  std::int64_t step_nodes_ = 0, step_tasks_ = 0, step_node_tasks_ = 0;
   std::int64_t told_nodes_ = 0;  ///< of the launcher that starts the ranks, by itself
   std::string nodes_range_;      ///< "2:4" of an elastic one
   LaunchLine out_;

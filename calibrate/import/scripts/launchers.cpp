@@ -10,7 +10,8 @@ namespace {
 constexpr std::string_view launchers[] = {"torchrun", "deepspeed", "srun", "mpirun", "mpiexec", "accelerate",
     "composer", "python", "python3", "bash", "sh", "numactl", "run_train.sh", "nemo", "#SBATCH", "pdsh", "ssh",
     "singularity", "apptainer", "docker", "podman", "timeout", "taskset", "nsys", "uv", "bcprun", "jsrun", "sbatch",
-    "msrun", "ray", "hipprof", "rocprof", "rocprofv3", "ncu", "orterun", "aprun", "colossalai", "tune", "hyperpodrun"};
+    "msrun", "ray", "hipprof", "rocprof", "rocprofv3", "ncu", "orterun", "aprun", "colossalai", "tune", "hyperpodrun",
+    "flux"};
 
 /// Programs that are no files: their first word says what they do. `by_environment`: they hand NPROC_PER_NODE and
 /// NNODES to torchrun (modelscope/ms-swift swift/cli/main.py, hiyouga/LLaMA-Factory src/llamafactory/launcher.py); trl
@@ -48,6 +49,13 @@ constexpr LaunchOption launch_options[] = {
     {"mpirun", "n", &LaunchLine::ranks, false},
     {"mpirun", "npernode", &LaunchLine::gpus_per_node, false},
     {"mpirun", "ppn", &LaunchLine::gpus_per_node, false},
+    {"aprun", "n", &LaunchLine::ranks, false},
+    {"aprun", "N", &LaunchLine::gpus_per_node, false},
+    {"flux", "N", &LaunchLine::nodes, false},
+    {"flux", "nodes", &LaunchLine::nodes, false},
+    {"flux", "n", &LaunchLine::ranks, false},
+    {"flux", "ntasks", &LaunchLine::ranks, false},
+    {"flux", "tasks_per_node", &LaunchLine::gpus_per_node, false},
     {"msrun", "worker_num", &LaunchLine::ranks, true},
     {"msrun", "local_worker_num", &LaunchLine::gpus_per_node, true},
     {"bcprun", "nnodes", &LaunchLine::nodes, true},
@@ -63,7 +71,7 @@ constexpr LaunchOption launch_options[] = {
 constexpr std::string_view torchrun_switches[] = {"standalone", "no_python", "run_path", "virtual_local_rank"};
 
 /// Launchers whose -m names no module.
-constexpr std::string_view own_m[] = {"srun", "mpirun", "docker", "numactl", "taskset", "jsrun"};
+constexpr std::string_view own_m[] = {"srun", "mpirun", "docker", "numactl", "taskset", "jsrun", "flux", "aprun"};
 
 }  // namespace
 

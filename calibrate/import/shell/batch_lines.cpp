@@ -1,6 +1,8 @@
 // What a batch system tells a script: header lines of Slurm and PBS, and the options of srun, as the variables that
 // jobs find set.
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -27,7 +29,47 @@ struct HeaderSign {
   std::string_view sign;
   bool ends, chunks;
 };
-constexpr HeaderSign header_signs[] = {{"#SBATCH", true, false}, {"#PBS", true, true}, {"#BSUB", false, true}};
+constexpr HeaderSign header_signs[] = {{"#SBATCH", true, false}, {"#PBS", true, true}, {"#BSUB", false, true},
+    {"#COBALT", true, true}, {"#flux:", true, true}, {"# flux:", true, true}};
+
+/// What other batch systems call Slurm's options (man bsub; docs.alcf.anl.gov, Cobalt's qsub; Flux RFC 36 and
+/// flux-batch(1)). LSF's -n counts slots, that is cores, which tell no ranks.
+struct BatchOption {
+  std::string_view sign, option, slurm;
+};
+constexpr BatchOption batch_options[] = {{"#BSUB", "nnodes", "nodes"}, {"#COBALT", "n", "nodes"},
+    {"#COBALT", "nodecount", "nodes"}, {"flux:", "N", "nodes"}, {"flux:", "nodes", "nodes"}, {"flux:", "n", "ntasks"},
+    {"flux:", "nslots", "ntasks"}, {"flux:", "ntasks", "ntasks"}, {"flux:", "tasks-per-node", "ntasks-per-node"},
+    {"flux:", "gpus-per-node", "gpus-per-node"}};
+
+/// Of "#COBALT -n 64" and "#flux: --nodes=64 -n 512": what Slurm calls the option, and its text.
+std::vector<std::pair<std::string_view, std::string_view>> counted_options(std::string_view plain) {
+  std::vector<std::pair<std::string_view, std::string_view>> found;
+  for (std::string_view rest = plain; !rest.empty();) {
+    const std::string_view word = first_token(rest);
+    rest = stripped(rest.substr(word.size()));
+    const std::size_t dashes = std::min(word.find_first_not_of('-'), word.size()),
+                      equals = std::min(word.find('='), word.size());
+    if (dashes == 0 || dashes == word.size()) continue;
+    for (const BatchOption& row : batch_options) {
+      const std::string_view name = word.substr(dashes, equals - dashes);
+      const bool glued = dashes == 1 && row.option.size() == 1 && name.starts_with(row.option) && name != row.option;
+      if (plain.find(row.sign) > 2 || (name != row.option && !glued)) continue;
+      found.emplace_back(row.slurm, glued                  ? name.substr(1)
+                                    : equals < word.size() ? word.substr(equals + 1)
+                                                           : first_token(rest));
+    }
+  }
+  return found;
+}
+
+/// The digits behind `name`, wherever it stands: "8" of "ptile=8]" and of "num=8:mode=shared".
+std::string_view digits_behind(std::string_view text, std::string_view name) {
+  const std::size_t at = text.find(name);
+  if (at == text.npos) return {};
+  text.remove_prefix(at + name.size());
+  return text.substr(0, text.find_first_not_of("0123456789"));
+}
 
 }  // namespace
 
@@ -57,16 +99,26 @@ void ShellReader::take_batch(std::string_view plain, std::size_t line) {
   out_.commands.push_back(std::move(command));
 }
 
-/// "#PBS -l select=16:ncpus=96:ngpus=8" and "#BSUB -nnodes 64" in the words of Slurm. Chunks of several kinds, and more
-/// than one to a node, are left alone.
+bool has_header(std::string_view text) {
+  return std::ranges::any_of(header_signs, [&](const HeaderSign& row) { return text.find(row.sign) != text.npos; });
+}
+
+/// "#PBS -l select=16:ncpus=96:ngpus=8", "#PBS -l nodes=4:ppn=8:gpus=8", "#BSUB -nnodes 64" and their like in the words
+/// of Slurm. Chunks of several kinds, and more than one to a node, are left alone.
 void ShellReader::take_chunks(std::string_view plain, std::size_t line) {
   ShellCommand command{line, {{"#SBATCH", line, {}, false}}, {}, {}, {}};
   const auto put = [&](std::string_view option, std::string_view count) {
     if (!count.empty() && count.find_first_not_of("0123456789") == count.npos)
       command.words.push_back({fmt::format("--{}={}", option, count), line, {}, false});
   };
-  if (const std::size_t nodes = plain.find(" -nnodes "); plain.starts_with("#BSUB") && nodes != plain.npos)
-    put("nodes", first_token(stripped(plain.substr(nodes + 9))));
+  for (const auto& [option, count] : counted_options(plain)) put(option, count);
+  if (plain.starts_with("#BSUB")) put("gpus-per-node", digits_behind(plain, "num="));
+  if (const std::size_t nodes = plain.find("nodes="); plain.starts_with("#PBS") && nodes != plain.npos) {
+    const std::string_view chunk = first_token(plain.substr(nodes));
+    if (chunk.find('+') != chunk.npos) return;
+    put("nodes", digits_behind(chunk, "nodes="));
+    put("gpus-per-node", digits_behind(chunk, ":gpus="));
+  }
   if (const std::size_t select = plain.find("select="); plain.starts_with("#PBS") && select != plain.npos) {
     std::string_view chunk = first_token(plain.substr(select + 7));
     chunk = chunk.substr(0, chunk.find(','));

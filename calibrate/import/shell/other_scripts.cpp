@@ -161,10 +161,12 @@ Expected<void> ShellReader::run_script(ShellText text, const ShellCommand& comma
   const auto prefix = prefix_;
   const auto environment = prefix_environment_;
   const Header headed = heads_job_;
+  const std::size_t outer_job = job_;
   const bool exports_all = exports_all_;
   exports_all_ = false;
   const bool job = last_of_path(command.words.front().text) == "sbatch";
   heads_job_ = job ? Header::open : Header::none;
+  if (job) enter_job(++jobs_);
   if (job && script > 1) text = with_batch_options(text, command, script);
   const std::size_t shell = std::min(shell_word(command.words), script);
   if (!job)
@@ -172,6 +174,8 @@ Expected<void> ShellReader::run_script(ShellText text, const ShellCommand& comma
   prefix_environment_ = command.environment;
   functions_.clear();
   keep_exported(command, script, set);
+  if (job)  // Slurm tells each job of its own size
+    variables_.keep_if([&](const std::string& name) { return !name.starts_with("SLURM_") || defined_.contains(name); });
   // Without a job's header srun asks for nodes itself; inside one SLURM_NNODES is the job's (man srun).
   if (last_of_path(command.words[0].text) == "srun" && variables_.find("SLURM_NNODES") == nullptr) {
     std::vector<ShellWord> options = command.words;
@@ -181,6 +185,7 @@ Expected<void> ShellReader::run_script(ShellText text, const ShellCommand& comma
   auto good = take_inner(std::move(text), depth);
   variables_ = variables, functions_ = functions, exported_ = exported;
   prefix_ = prefix, prefix_environment_ = environment, heads_job_ = headed, exports_all_ = exports_all;
+  if (job) enter_job(outer_job);
   return good;
 }
 

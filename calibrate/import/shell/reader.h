@@ -21,7 +21,8 @@ namespace stepcast::calibrate {
 
 /// The commands whose first word `wanted` accepts, in order, behind `then`, `exec`, `nohup`, "+ " (set -x) or "cmd = "
 /// (DeepSpeed) as well. Other lines are passed over: logs hold anything. `#SBATCH --nodes=4` becomes a command of the
-/// words "#SBATCH", "--nodes=4" and sets SLURM_NNODES; behind the first command it becomes a note. Branches whose
+/// words "#SBATCH", "--nodes=4" and sets SLURM_NNODES, and where a job of its own begins or ends stands "#JOB" with the
+/// number of that whose commands follow; behind the first command it becomes a note. Branches whose
 /// condition is known (strings and numbers) are taken or left out; of others all are read, what they set last counts
 /// and a note says so; `empty` are names of variables that conditions take for empty where nothing sets them. Fails
 /// where a wanted command is cut off inside a quote.
@@ -92,6 +93,8 @@ class ShellReader {
   void keep_body(ShellText text, const Heredoc& here, std::size_t line, int depth);
   void keep_file(const std::string& name, ShellText text, std::size_t line, bool appends);
   Expected<void> read_unrun();
+  Expected<void> take_job(ShellText text, bool job, int depth);
+  void enter_job(std::size_t job);
   bool take_block_word(Place& place, std::string_view token);
   bool take_subshell(Place& place);
   ShellTruth truth_of(const ShellSource& condition);
@@ -177,11 +180,14 @@ class ShellReader {
   /// Of the script itself, or of one that sbatch is handed: its first command ends it.
   enum class Header : std::uint8_t { none, open, passed };
   Header heads_job_ = Header::open;
+  std::size_t job_ = 0, jobs_ = 0;  ///< the one that is read, and how many there are beside the text's own
   ShellScript out_;
 };
 
 /// Letters of a variable's name, "=" or "+=" at the front of a word, and how long that is; 0 where it is no assignment.
 std::size_t assignment_length(std::string_view word);
+/// Does a batch system read a header of that text?
+bool has_header(std::string_view text);
 /// Up to the first blank or semicolon.
 std::string_view first_token(std::string_view rest);
 /// `bare`: outside quotes.

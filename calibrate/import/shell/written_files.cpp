@@ -7,7 +7,6 @@
 #include "model/base/text.h"
 
 namespace stepcast::calibrate {
-
 /// True where the line opens one: it is read (or passed over, where nobody wants it).
 bool ShellReader::take_heredoc(Place& place) {
   if (place.rest().find("<<") == std::string_view::npos || missing_ends_ > most_unclosed) return false;
@@ -38,11 +37,29 @@ void ShellReader::keep_body(ShellText text, const Heredoc& here, std::size_t lin
   if (!here.target.empty()) target = ShellWords(ShellSource(here.target, line), &variables_).piece(true).shown();
   if (!target.empty()) keep_file(target, text, line, here.appends);
   if (program != "bash" && program != "sh" && program != "sbatch" && program != "ssh") return;
-  const Header headed =
-      std::exchange(heads_job_, here.header.find("sbatch") == here.header.npos ? Header::none : Header::open);
-  texts_.push_back(std::move(text));
-  inner_ = take_text(ShellSource(texts_.back()), depth + 1);
+  const Header headed = heads_job_;
+  const bool job = here.header.find("sbatch") != here.header.npos;
+  heads_job_ = job ? Header::open : Header::none;
+  inner_ = take_job(std::move(text), job, depth);
   heads_job_ = headed;
+}
+
+/// A text that is a process of its own, and where it is handed to a batch system a job of its own: what it sets and
+/// what its header asks for ends with it.
+Expected<void> ShellReader::take_job(ShellText text, bool job, int depth) {
+  const auto variables = variables_;
+  const auto exported = exported_;
+  const std::size_t outer = job_;
+  if (job) enter_job(++jobs_);
+  auto good = take_inner(std::move(text), depth);
+  variables_ = variables, exported_ = exported;
+  if (job) enter_job(outer);
+  return good;
+}
+
+void ShellReader::enter_job(std::size_t job) {
+  job_ = job;
+  out_.commands.push_back({0, {{"#JOB", 0, {}, false}, {std::to_string(job), 0, {}, false}}, {}, {}, {}});
 }
 
 /// A script is read where a later line runs it, and one that no line runs at the end. Of a file that is written anew,
@@ -83,9 +100,8 @@ void ShellReader::keep_file(const std::string& name, ShellText text, std::size_t
 Expected<void> ShellReader::read_unrun() {
   for (std::size_t i = 0; i < written_.size(); ++i) {
     if (written_[i].run || !is_script_name(written_[i].name)) continue;
-    texts_.push_back(written_[i].text);
     heads_job_ = Header::open;
-    TRY(take_text(ShellSource(texts_.back()), 1));
+    TRY(take_job(written_[i].text, has_header(written_[i].text.marked()), 0));
   }
   return {};
 }

@@ -5,7 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "model/base/text.h"
 #include "studies/cli/shell_word.h"
+#include "studies/launch/facts/text_if.h"
+#include "studies/launch/read/answers.h"
 
 namespace stepcast::launch {
 namespace {
@@ -170,6 +173,20 @@ std::vector<EmittedArgument> carried_environment(const Launch& like) {
           {name, value.find('$') == std::string::npos ? shell_word(value) : with_variables(value, is_open), ""});
   }
   return rows;
+}
+
+/// megatron/training/arguments.py of core_v0.19.0: any but Adam and SGD is refused with Megatron-FSDP, has its states
+/// layer by layer on the data ranks where use_distributed_optimizer says so, and dist_muon has whatever it says.
+std::string kept_optimizer_gap(const EmitPlan& plan, const Launch* like) {
+  if (like == nullptr) return {};
+  LaunchAnswers ask(*like);
+  const std::string name = lower_case(ask.text(Asked::optimizer_name).value_or("adam"));
+  const bool usual = name.find("adam") != name.npos || name == "sgd";
+  const std::int64_t zero = plan.split.zero;
+  if (!usual && zero >= 2)
+    return fmt::format("zero {} beside the optimizer {}, which Megatron-FSDP refuses", zero, name);
+  return text_if(zero == 0 && name == "dist_muon",
+      "zero 0 beside dist_muon, whose name puts states in shards; --optimizer muon keeps them whole");
 }
 
 bool gives_any(const Launch* like, std::initializer_list<std::string_view> names) {

@@ -18,6 +18,8 @@ std::vector<std::string> not_carried(const Launch& like, const std::set<std::str
 std::set<std::string> variables_of(const Launch& like, const EmittedGroup& carried);
 /// Settings of CUDA, NCCL, PyTorch and the like.
 std::vector<EmittedArgument> carried_environment(const Launch& like);
+/// Why Megatron-LM does not train the plan with the optimizer that the launch names; "" where it does.
+std::string kept_optimizer_gap(const EmitPlan& plan, const Launch* like);
 /// Was any of the names given, with a value where it takes one?
 bool gives_any(const Launch* like, std::initializer_list<std::string_view> names);
 

@@ -217,6 +217,7 @@ Emission emit_accelerate(const EmitPlan& plan) {
   Emission emission;
   emission.beside = accelerate_beside(plan);
   emission.unsaid = unsaid_accelerate(plan);
+  add_gaps(emission.refused, {predictors_gap(plan)});
   emission.text = accelerate_head(plan, emission);
   for (const EmittedGroup& group : accelerate_groups(plan)) emission.text += section_text(group);
   return emission;

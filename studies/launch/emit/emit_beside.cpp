@@ -70,12 +70,14 @@ std::string boundary_gap(const EmitPlan& plan) {
 std::vector<std::string> beside_unsaid(const EmitPlan& plan, std::string_view name) {
   const Plan& run = plan.scenario->plan;
   std::vector<std::string> unsaid = unsaid_by_all(plan, name);
-  add_gaps(unsaid,
-      {text_if(run.lora_rank > 0, "adapters of rank {}{}; its program makes them (PEFT), else all weights are trained",
-           run.lora_rank, run.adapted.all() ? "" : " on " + run.adapted.text()),
-          text_if(run.precision == Precision::tf32,
-              "tf32 products; its program sets them (torch.backends.cuda.matmul.allow_tf32), else products are "
-              "fp32")});
+  add_gaps(
+      unsaid, {predictors_gap(plan),
+                  text_if(run.lora_rank > 0,
+                      "adapters of rank {}{}; its program makes them (PEFT), else all weights are trained",
+                      run.lora_rank, run.adapted.all() ? "" : " on " + run.adapted.text()),
+                  text_if(run.precision == Precision::tf32,
+                      "tf32 products; its program sets them (torch.backends.cuda.matmul.allow_tf32), else products are "
+                      "fp32")});
   return unsaid;
 }
 

@@ -178,6 +178,7 @@ Emission emit_deepspeed(const EmitPlan& plan) {
   const std::string sequence = seq_beside(plan);
   emission.beside = fmt::format("--gpus {}{}{}", plan.scenario->plan.gpus, sequence.empty() ? "" : " ", sequence);
   emission.unsaid = ds_gaps(plan);
+  add_gaps(emission.refused, {predictors_gap(plan)});
   emission.text = ds_text(plan, emission);
   const std::string stack = stack_beside(plan, "deepspeed-zero");  // the line in the file has it anyway
   if (!stack.empty()) emission.beside += " " + stack;

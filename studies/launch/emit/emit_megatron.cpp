@@ -35,8 +35,12 @@ struct ScriptRemarks {
 };
 
 std::vector<ScriptGroup> megatron_groups(
-    const EmitPlan& plan, const Launch* like, ScriptRemarks& remarks, Unsaid& unsaid) {
-  std::vector<ScriptGroup> groups = {{"NETWORK_ARGS", megatron_network(plan, unsaid)},
+    const EmitPlan& plan, const Launch* like, ScriptRemarks& remarks, Emission& emission) {
+  Unsaid& unsaid = emission.unsaid;
+  EmittedGroup network = megatron_network(plan, emission.refused);
+  add_gaps(emission.refused, {kept_optimizer_gap(plan, like)});
+  unsaid.insert(unsaid.end(), emission.refused.begin(), emission.refused.end());
+  std::vector<ScriptGroup> groups = {{"NETWORK_ARGS", std::move(network)},
       {"VOCABULARY_ARGS",
           megatron_vocabulary(plan, gives_any(like, {"tokenizer_type", "tokenizer_model", "vocab_file"}), unsaid)},
       {"EXPERT_ARGS", megatron_experts(plan, unsaid)}, {"SPLIT_ARGS", megatron_split(plan, unsaid)},
@@ -90,12 +94,13 @@ std::string environment_text(const EmitPlan& plan, const Launch* like) {
 
 /// torchrun starts as many on each node: where the last node is not full, fewer on all.
 std::string launcher_text(const EmitPlan& plan, const std::vector<ScriptGroup>& groups) {
+  const bool hybrid = !plan.scenario->network.row.pattern.empty();  // core_v0.19.0: pretrain_gpt.py builds none
   const std::int64_t each = gpus_on_each(plan), nodes = plan.scenario->plan.gpus / each;
   std::string text = fmt::format("torchrun --nproc-per-node {} --nnodes {}", each, nodes);
   if (nodes > 1)
     text += " \\\n  --node-rank \"${NODE_RANK:-0}\" --master-addr \"${MASTER_ADDR:-localhost}\" --master-port "
             "\"${MASTER_PORT:-6000}\"";
-  text += " \\\n  pretrain_gpt.py";
+  text += fmt::format(" \\\n  pretrain_{}.py", hybrid ? "hybrid" : "gpt");
   for (const ScriptGroup& row : groups) text += fmt::format(" \\\n  \"${{{}[@]}}\"", row.array);
   return text + "\n";
 }
@@ -126,7 +131,7 @@ Emission emit_megatron(const EmitPlan& plan) {
   Emission emission;
   emission.unsaid = unsaid_by_all(without_megatron_modules(plan), "Megatron-LM");
   ScriptRemarks remarks;
-  const std::vector<ScriptGroup> groups = megatron_groups(plan, like, remarks, emission.unsaid);
+  const std::vector<ScriptGroup> groups = megatron_groups(plan, like, remarks, emission);
   add_gaps(emission.unsaid, {node_gap(plan, "torchrun")});
   emission.beside = stack_beside(plan, "megatron-core");
   if (const Chosen<Stack>& stack = plan.scenario->stack; stack.id.empty())

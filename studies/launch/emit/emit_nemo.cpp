@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "studies/launch/emit/carried.h"
 #include "studies/launch/emit/emit.h"
 #include "studies/launch/emit/emit_nemo_settings.h"
 #include "studies/launch/emit/emit_text.h"
@@ -92,7 +93,10 @@ Emission emit_nemo(const EmitPlan& plan) {
   if (const std::string precision = nemo_precision(plan); !precision.empty())
     emission.text += fmt::format("\nmixed_precision: {}\n", precision);
   for (const NemoSection& section : file) emission.text += fmt::format("\n{}:\n{}", section.name, section.lines);
+  emission.refused = nemo_network_gaps(plan);
+  add_gaps(emission.refused, {kept_optimizer_gap(plan, launch_of(plan.like, "megatron-bridge"))});
   emission.unsaid = nemo_unsaid(plan);
+  emission.unsaid.insert(emission.unsaid.end(), emission.refused.begin(), emission.refused.end());
   emission.beside = stack_beside(plan, "nemo");
   if (!emission.unsaid.empty()) emission.text += "\n";
   for (const std::string& unsaid : emission.unsaid)

@@ -39,9 +39,10 @@ constexpr NemoActivation nemo_activations[] = {{Activation::swiglu, true, "silu"
     {Activation::gelu, false, "gelu"}, {Activation::relu, false, "relu"},
     {Activation::squared_relu, false, "squared_relu"}};
 
+/// Without a word of its own it is named among the gaps.
 NemoActivation nemo_activation(const NetworkSpec& n) {
-  return *std::find_if(std::begin(nemo_activations), std::end(nemo_activations),
-      [&](const auto& row) { return row.activation == n.activation; });
+  const auto* row = std::ranges::find(nemo_activations, n.activation, &NemoActivation::activation);
+  return row == std::end(nemo_activations) ? NemoActivation{n.activation, false, "gelu"} : *row;
 }
 
 /// Alibi has no word: see nemo_unsaid.
@@ -255,13 +256,19 @@ void add_nemo_split_gaps(std::vector<std::string>& unsaid, const EmitPlan& plan)
               scenario.network.row.vocab, s.tp),
           text_if(s.pp > 1 && s.chunks == 1 && scenario.ways.pp_overlap.value_or(false),
               "sends between stages beside compute without chunks; Megatron Core waits for them in plain 1F1B"),
+          text_if(scenario.network.row.experts.count > 0 && scenario.network.row.experts.imbalance != 1,
+              "a fullest rank with {} times the mean of rows; what the router does is no setting",
+              scenario.network.row.experts.imbalance),
           text_if(scenario.plan.precision == Precision::tf32,
               "tf32; matrix products follow torch's own switch, and fp32 is written")});
 }
 
-void add_nemo_network_gaps(std::vector<std::string>& unsaid, const EmitPlan& plan) {
+}  // namespace
+
+std::vector<std::string> nemo_network_gaps(const EmitPlan& plan) {
   const NetworkSpec& n = plan.scenario->network.row;
   const Experts& x = n.experts;
+  std::vector<std::string> unsaid;
   add_network_gaps(unsaid, n);
   add_gaps(unsaid,
       {text_if(n.positions == Positions::alibi, "alibi positions; none are written"),
@@ -278,12 +285,9 @@ void add_nemo_network_gaps(std::vector<std::string>& unsaid, const EmitPlan& pla
           text_if(x.count > 0 && nemo_all_biases(n) && has_plain_mlp(n),
               "biases on experts beside dense layers without; Megatron Core gives them to both"),
           text_if(x.count > 0 && nemo_all_biases(n) && !x.router_bias,
-              "a router without a bias beside experts with them; Megatron Core gives it one"),
-          text_if(x.count > 0 && x.imbalance != 1,
-              "a fullest rank with {} times the mean of rows; what the router does is no setting", x.imbalance)});
+              "a router without a bias beside experts with them; Megatron Core gives it one")});
+  return unsaid;
 }
-
-}  // namespace
 
 std::string nemo_precision(const EmitPlan& plan) {
   constexpr const char* names[] = {"", "", "fp16_mixed", "bf16_mixed", "bf16_with_fp8_current_scaling_mixed",
@@ -310,7 +314,6 @@ std::vector<NemoSettings> nemo_settings(const EmitPlan& plan) {
 std::vector<std::string> nemo_unsaid(const EmitPlan& plan) {
   std::vector<std::string> unsaid = unsaid_by_all(plan, "Megatron-Bridge");
   add_nemo_split_gaps(unsaid, plan);
-  add_nemo_network_gaps(unsaid, plan);
   return unsaid;
 }
 

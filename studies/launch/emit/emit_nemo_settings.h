@@ -25,7 +25,9 @@ std::vector<NemoSettings> nemo_settings(const EmitPlan& plan);
 /// Name of a recipe of numbers (training/mixed_precision.py); "" for fp32, which is settings of its own.
 std::string nemo_precision(const EmitPlan& plan);
 
-/// What they cannot say, each with what happens instead.
+/// What they cannot say of the split and the run, each with what happens instead.
 std::vector<std::string> nemo_unsaid(const EmitPlan& plan);
+/// And of the network: what would be trained is another one.
+std::vector<std::string> nemo_network_gaps(const EmitPlan& plan);
 
 }  // namespace stepcast::launch

@@ -34,6 +34,11 @@ Expected<void> emit_run(const Arguments& arguments, const Scenario& scenario, Co
   TRY(const auto launch, launch_asked(arguments));
   if (launch) plan.like = &*launch;
   const Emission emission = target->emit(plan);
+  if (!emission.refused.empty() && !arguments.has("--lenient"))
+    return fail(emit_name,
+        fmt::format(
+            "{} would train another network, or none: it cannot say {}", target->id, fmt::join(emission.refused, "; ")),
+        "another target of --emit, or --lenient for what it can say");
   console.out << emission.text;
   print_limits(*target, emission, console);
   return {};

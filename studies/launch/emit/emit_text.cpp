@@ -141,6 +141,11 @@ void add_network_gaps(std::vector<std::string>& unsaid, const NetworkSpec& n) {
           text_if(n.no_key_bias, "projections with biases but the keys'")});
 }
 
+std::string predictors_gap(const EmitPlan& plan) {
+  const std::int64_t modules = plan.scenario->network.row.mtp_layers;
+  return text_if(modules > 0, "{} prediction module{}; it trains none", modules, modules == 1 ? "" : "s");
+}
+
 void add_gaps(std::vector<std::string>& unsaid, std::initializer_list<std::string> gaps) {
   std::copy_if(
       gaps.begin(), gaps.end(), std::back_inserter(unsaid), [](const std::string& gap) { return !gap.empty(); });

@@ -67,6 +67,8 @@ std::string stack_beside(const EmitPlan& plan, std::string_view usual);
 /// Adds the sentences of what is lost; "" says that nothing is.
 /// Of a network what no argument of Megatron's family says: norms behind, gates, sparse attention and their like.
 void add_network_gaps(std::vector<std::string>& unsaid, const NetworkSpec& network);
+/// Layers that predict further tokens, where the program trains none; "" where the network has none.
+std::string predictors_gap(const EmitPlan& plan);
 void add_gaps(std::vector<std::string>& unsaid, std::initializer_list<std::string> gaps);
 
 /// What no framework here can be told: statements of the mapping that no flag says, slices, caps of memory. `name`:

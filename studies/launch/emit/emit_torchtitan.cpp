@@ -213,6 +213,7 @@ std::string titan_command(const EmitPlan& plan) {
 Emission emit_torchtitan(const EmitPlan& plan) {
   Emission emission;
   emission.unsaid = unsaid_torchtitan(plan);
+  add_gaps(emission.refused, {predictors_gap(plan)});
   emission.beside = stack_beside(plan, "pytorch-fsdp");
   for (const std::string& line : header_of(plan, "torchtitan")) emission.text += comment_lines(line);
   emission.text += fmt::format(

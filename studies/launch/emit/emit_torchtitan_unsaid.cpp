@@ -63,20 +63,18 @@ void add_titan_network_gaps(std::vector<std::string>& unsaid, const EmitPlan& pl
   const TorchtitanModel known = model != nullptr ? *model : TorchtitanModel{};
   const bool left = !known.until.empty() && known.until <= std::string_view("2026");
   const bool refuses_stages = split.pp > 1 && !known.stages;
-  const std::int64_t modules = network.mtp_layers;
   const double factor = network.experts.capacity_factor;
-  add_gaps(
-      unsaid, {text_if(left, "{} by a flavor: releases since {} ship none", network.name, known.until),
-                  text_if(model == nullptr,
-                      "the geometry of {}: torchtitan ships no flavor of it, and takes one only from a model that is "
-                      "registered as '{}'",
-                      network.name, network.id),
-                  text_if(modules > 0, "{} prediction module{}; it trains none", modules, modules == 1 ? "" : "s"),
-                  text_if(refuses_stages, "pp {}; it refuses stages for {}", split.pp, known.name),
-                  text_if(split.cp > 1 && !known.context && !refuses_stages,
-                      "cp {}; it refuses context parallelism for {} {}, which runs flex attention", split.cp,
-                      known.name, known.flavor),
-                  text_if(factor > 0, "a capacity factor of {}; it drops and pads nothing", factor)});
+  add_gaps(unsaid,
+      {text_if(left, "{} by a flavor: releases since {} ship none", network.name, known.until),
+          text_if(model == nullptr,
+              "the geometry of {}: torchtitan ships no flavor of it, and takes one only from a model that is "
+              "registered as '{}'",
+              network.name, network.id),
+          predictors_gap(plan), text_if(refuses_stages, "pp {}; it refuses stages for {}", split.pp, known.name),
+          text_if(split.cp > 1 && !known.context && !refuses_stages,
+              "cp {}; it refuses context parallelism for {} {}, which runs flex attention", split.cp, known.name,
+              known.flavor),
+          text_if(factor > 0, "a capacity factor of {}; it drops and pads nothing", factor)});
 }
 
 void add_titan_split_gaps(std::vector<std::string>& unsaid, const EmitPlan& plan) {

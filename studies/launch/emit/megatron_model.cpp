@@ -118,6 +118,11 @@ void write_pattern(const NetworkSpec& network, EmittedGroup& group, Unsaid& unsa
   group.add("mamba-head-dim", network.mixer.size("head_dim"));
   group.add("mamba-num-groups", network.mixer.size("groups"));
   group.add("mamba-state-dim", network.mixer.size("state"));
+  // defaults of megatron/core/ssm/mamba_mixer.py, which no argument sets
+  constexpr std::int64_t own_taps = 4, own_chunk = 128;
+  if (network.mixer.size("taps") != own_taps || network.mixer.size("chunk") != own_chunk)
+    unsaid.push_back(fmt::format("Mamba layers of {} taps in chunks of {} positions; Megatron-LM has {} and {}",
+        network.mixer.size("taps"), network.mixer.size("chunk"), own_taps, own_chunk));
 }
 
 void write_block_form(const NetworkSpec& network, Unsaid& unsaid) {

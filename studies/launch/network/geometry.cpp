@@ -251,8 +251,9 @@ class GeometryReader {
     } needed[] = {{"layers", spec_.layers, Asked::layers}, {"hidden size", spec_.hidden, Asked::hidden},
         {"attention heads", spec_.heads, Asked::heads}, {"sequence length", spec_.sequence, Asked::sequence},
         {"vocabulary", spec_.vocab, Asked::vocabulary}};
+    const bool wordless = from_ != nullptr && from_->vocab == 0;  // networks of images
     for (const auto& [name, value, asked] : needed)
-      if (value == 0)
+      if (value == 0 && !(wordless && asked == Asked::vocabulary))
         return fail(subject_.launch.where,
             fmt::format("{}its arguments do not tell the {}{}", unknown_name(asked), name, missing_files()),
             (subject_.launch.unread.empty() ? "" : "--files-from FOLDER that has it, or ") + how_to_tell(asked));

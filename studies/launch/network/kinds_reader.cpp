@@ -88,7 +88,8 @@ class KindsReader {
     if (ask_.flag(Asked::rotary, false)) spec_.positions = Positions::rope;
     if (ask_.flag(Asked::no_positions, false) && spec_.positions == Positions::learned)
       spec_.positions = Positions::none;
-    if (spec_.latent.kv_rank > 0) spec_.positions = Positions::rope;
+    // Kimi Linear's latent attention has none
+    if (spec_.latent.kv_rank > 0 && from_ == nullptr) spec_.positions = Positions::rope;
     const auto rows = ask_.count(Asked::max_positions);
     if (spec_.positions != Positions::learned) spec_.max_positions = from_ == nullptr ? 0 : spec_.max_positions;
     else if (rows || from_ == nullptr) spec_.max_positions = rows.value_or(spec_.sequence);
@@ -110,6 +111,11 @@ class KindsReader {
     const double attention = ask_.number_or_default(Asked::attention_dropout).value_or(0),
                  hidden = ask_.number_or_default(Asked::hidden_dropout).value_or(0);
     spec_.dropout = attention > 0 || hidden > 0;
+    if ((attention > 0) != (hidden > 0))
+      subject_.out.warnings.push_back(fmt::format(
+          "dropout {} on attention's weights and {} behind sublayers: forecast as on both, with kernels and masks of "
+          "each",
+          attention, hidden));
   }
 
   const LaunchSubject& subject_;

@@ -63,8 +63,10 @@ Expected<void> take_definitions(const Arguments& arguments, LaunchSource& source
 }
 
 Expected<void> check_alone(const Arguments& arguments) {
+  const bool emits = arguments.has("--emit");  // which a plan without a launch may be told leniently, too
   for (const char* flag : {"--define", "--release", "--lenient", "--files-from"})
-    if (arguments.has(flag)) return fail(flag, "says something of a launch, and none is given", "--launch run.sh");
+    if (arguments.has(flag) && !(emits && flag == std::string_view("--lenient")))
+      return fail(flag, "says something of a launch, and none is given", "--launch run.sh");
   return {};
 }
 

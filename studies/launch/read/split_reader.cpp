@@ -2,8 +2,11 @@
 // rest follows.
 #include <algorithm>
 #include <numeric>
+#include <span>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "model/base/contains.h"
 #include "model/base/text.h"
@@ -33,15 +36,22 @@ constexpr ShardingWord sharding_words[] = {{"no_shard", 0, false}, {"optim", 1, 
     {"hybrid_shard_zero2", 2, true}, {"1", 3, false}, {"2", 2, false}, {"3", 0, false}, {"4", 3, true}, {"5", 2, true},
     {"_hybrid_shard_zero2", 2, true}, {"full", 3, false}, {"hybrid", 3, true}, {"grad", 2, false}};
 
+/// Words of cp_comm_type, which may be one for each layer, and what their layers do.
+struct ContextWord {
+  std::string_view part, name;
+  ContextKind kind;
+};
+constexpr ContextWord context_words[] = {{"p2p", "ring", ContextKind::ring}, {"gather", "gather", ContextKind::gather},
+    {"a2a", "all-to-all", ContextKind::ulysses}};
+
 /// Optimizers whose name brings shards. `always`: whatever use_distributed_optimizer says.
 struct ShardingOptimizer {
   std::string_view part;
   bool always;
-  std::string_view how;
 };
-constexpr ShardingOptimizer sharding_optimizers[] = {{"distributed", false, ""},
+constexpr ShardingOptimizer sharding_optimizers[] = {{"distributed", false},
     // NVIDIA/Megatron-LM@d98e8a64dd: megatron/training/arguments.py sets use_layer_wise_distributed_optimizer
-    {"dist_muon", true, "each rank has whole weights, which are taken as even shares"}};
+    {"dist_muon", true}};
 
 const ShardingOptimizer* sharding_optimizer(const std::string& name) {
   const auto row = std::ranges::find_if(
@@ -183,8 +193,12 @@ class SplitReader {
     const ShardingOptimizer* by_name = sharding_optimizer(optimizer);
     const bool distributed =
         (by_name != nullptr && by_name->always) || ask_.flag(Asked::sharded_optimizer, by_name != nullptr);
-    if (by_name != nullptr && by_name->always)
-      subject_.note(fmt::format("the optimizer {} lies in shards: {}", optimizer, by_name->how));
+    // megatron/training/arguments.py of core_v0.18.0 sets it for all but these two
+    const bool by_layer = subject_.framework.id == "megatron-lm" && distributed && !optimizer.empty() &&
+                          optimizer.find("adam") == optimizer.npos && optimizer != "sgd";
+    if (by_layer)
+      subject_.note(fmt::format(
+          "the optimizer {} lies in shards: each rank has whole weights, which are taken as even shares", optimizer));
     // the one flag that says it the other way round
     const bool negated = names_argument(ask_.name(Asked::keep_weights), "torch_fsdp2_no_reshard_after_forward");
     const std::string kept = negated ? (ask_.flag(Asked::keep_weights, false) ? "never" : "always")
@@ -365,14 +379,19 @@ class SplitReader {
     const auto kind = ask_.text_or_default(Asked::context_kind);
     if (!kind || p_.cp == 1 || subject_.out.context) return;
     const std::string word = lower_case(*kind);
-    const bool inside = word.find("a2a+p2p") != word.npos;
-    const bool both = word.find("a2a") != word.npos && word.find("p2p") != word.npos;
-    if (word.find("gather") != word.npos || word == "allgather") subject_.out.context = ContextKind::gather;
-    else if (word.find("a2a") != word.npos && !both) subject_.out.context = ContextKind::ulysses;
-    else subject_.out.context = ContextKind::ring;
-    if (both)
-      subject_.note(inside ? "cp by all-to-all inside and ring outside is forecast as a ring"
-                           : "cp by ring in some layers and all-to-all in others is forecast as a ring in all");
+    // of what layers one by one are told, the first row that any has
+    std::vector<std::string_view> names;
+    for (const ContextWord& row : context_words) {
+      if (word.find(row.part) == word.npos) continue;
+      if (names.empty()) subject_.out.context = row.kind;
+      names.push_back(row.name);
+    }
+    if (names.empty()) subject_.out.context = ContextKind::ring;
+    if (word.find("a2a+p2p") != word.npos)
+      subject_.note("cp by all-to-all inside and ring outside is forecast as a ring");
+    else if (names.size() > 1)
+      subject_.note(fmt::format("cp by {} in some layers and {} in others is forecast as {} in all", names.front(),
+          fmt::join(std::span(names).subspan(1), " or "), names.front()));
   }
 
   const LaunchSubject& subject_;

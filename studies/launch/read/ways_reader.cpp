@@ -132,6 +132,17 @@ class RecomputeReader {
   Recompute& recompute_;
 };
 
+/// Scales other than one per tensor. NVIDIA/TransformerEngine: transformer_engine/common/recipe/__init__.py
+/// (Float8BlockScaling); NVIDIA-NeMo/Megatron-Bridge: training/mixed_precision.py, whose word is subchannel;
+/// pytorch/ao: torchao/float8/config.py.
+struct ScaledRecipe {
+  std::string_view word, how;
+};
+constexpr std::string_view in_blocks = "a scale for each 1 x 128 numbers and each 128 x 128 weights";
+constexpr ScaledRecipe scaled_recipes[] = {{"blockwise", in_blocks}, {"subchannel", in_blocks},
+    {"rowwise_with_gw_hp", "a scale for each row, and products of weight gradients in 16 bits"},
+    {"rowwise", "a scale for each row"}};
+
 std::string precision_of_launch(const LaunchSubject& subject) {
   LaunchAnswers& ask = subject.answers;
   const std::string named = lower_case(ask.text(Asked::precision).value_or("")),
@@ -145,6 +156,13 @@ std::string precision_of_launch(const LaunchSubject& subject) {
   if ((fp4 && !is_off(*fp4)) || holds(named, "fp4") || holds(converters, "fp4")) return "nvfp4";
   const bool eight = (fp8 && !is_off(*fp8)) || (fp8 && *fp8 == "1") || holds(named, "fp8") ||
                      holds(converters, "float8") || holds(converters, "mx");
+  if (eight)
+    for (const ScaledRecipe& row : scaled_recipes)
+      if (holds(recipe, row.word) || holds(named, row.word)) {
+        subject.out.warnings.push_back(
+            fmt::format("fp8 with {}: forecast with the casts and products of one scale per tensor", row.how));
+        break;
+      }
   if (eight) return holds(recipe, "mx") || holds(named, "mxfp8") || holds(converters, "mx") ? "mxfp8" : "fp8";
   if (bf16 && fp16) subject.note("both bf16 and fp16 are on: forecast as bf16");
   if (bf16 || holds(named, "bf16") || holds(named, "bfloat16")) return "bf16";

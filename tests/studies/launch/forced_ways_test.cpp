@@ -1,6 +1,8 @@
 // What a launch does not say and its software does all the same: shards and overlap that a name or a recipe brings.
 #include <string>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -54,8 +56,40 @@ TEST(ForcedWays, KindsOfContextParallelism) {
     return all;
   };
   EXPECT_THAT(notes("p2p a2a"), HasSubstr("ring in some layers and all-to-all in others"));
+  EXPECT_THAT(notes("p2p all_gather p2p"), HasSubstr("ring in some layers and gather in others is forecast as ring"));
+  EXPECT_THAT(notes("allgather a2a"), HasSubstr("gather in some layers and all-to-all in others"));
+  EXPECT_THAT(notes("allgather"), Not(HasSubstr("in others")));
   EXPECT_THAT(notes("a2a+p2p"), HasSubstr("all-to-all inside and ring outside"));
   EXPECT_THAT(notes("a2a"), Not(HasSubstr("forecast as a ring")));
+}
+
+/// What a launch of more words is warned of.
+std::string warned_of(const std::string& more) {
+  const auto launch = meant_launches::read_in("torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 24 "
+                                              "--hidden-size 2048 --num-attention-heads 16 --seq-length 2048 "
+                                              "--max-position-embeddings 2048 --vocab-size 32000 --bf16 "
+                                              "--micro-batch-size 1 --global-batch-size 512 " +
+                                                  more + "\n",
+      "run.sh");
+  if (!launch) return to_text(launch.error());
+  const auto reading = read_meaning(*launch, {});
+  return reading ? fmt::format("{}", fmt::join(reading->request.warnings, "\n")) : to_text(reading.error());
+}
+
+/// What scales fp8 otherwise than by tensors is said, and what has one scale per tensor is not.
+TEST(ForcedWays, ScalesOfBlocksAndRowsAreSaid) {
+  EXPECT_THAT(warned_of("--fp8-format e4m3 --fp8-recipe blockwise"), HasSubstr("1 x 128 numbers"));
+  for (const char* recipe : {"delayed", "tensorwise", "mxfp8"})
+    EXPECT_THAT(warned_of(std::string("--fp8-format e4m3 --fp8-recipe ") + recipe), Not(HasSubstr("one scale")));
+}
+
+/// Two operators with masks of their own, of which the forecast has both or none.
+TEST(ForcedWays, OneDropoutOfTwoIsSaid) {
+  const char* said = "forecast as on both";
+  EXPECT_THAT(warned_of("--attention-dropout 0"), HasSubstr(said)) << "the other is 0.1 unless told";
+  EXPECT_THAT(warned_of("--hidden-dropout 0.0 --attention-dropout 0.1"), HasSubstr(said));
+  for (const char* both : {"", "--attention-dropout 0 --hidden-dropout 0.0", "--hidden-dropout 0.2"})
+    EXPECT_THAT(warned_of(both), Not(HasSubstr(said))) << both;
 }
 
 /// Reinforcement learning is not the step that its arguments tell.

@@ -187,6 +187,70 @@ TEST_F(StrangeJobs, SbatchsOwnOptionsGoOverTheHeaderOfItsScript) {
   EXPECT_THAT(predict("--megatron", "sbatch -N 2 plain.sh\n").out, HasSubstr("dp 16,"));
 }
 
+/// A header is that of its own job, whoever hands the jobs over.
+TEST_F(StrangeJobs, EachJobOfAScriptHasItsOwnHeader) {
+  const std::string run = "srun python pretrain_gpt.py" + sizes + "\n", other = "srun python convert.py\n",
+                    large = "#!/bin/bash\n#SBATCH --nodes=8\n#SBATCH --ntasks-per-node=4\n",
+                    small = "#!/bin/bash\n#SBATCH --nodes=2\n";
+  write("convert.slurm", large + other);
+  write("whole.slurm", "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=8\n" + run);
+  EXPECT_THAT(predict("--megatron", "sbatch convert.slurm\nsbatch whole.slurm\n").out, HasSubstr("dp 16,"));
+  // it counts no tasks itself, and the first job's are not its own
+  write("untold.slurm", small + run);
+  const Ran ran = predict("--megatron", "sbatch convert.slurm\nsbatch untold.slurm\n");
+  EXPECT_EQ(ran.code, 2) << ran.out;
+  EXPECT_THAT(ran.err, HasSubstr("--gpus N"));
+  const Ran heredocs =
+      predict("--megatron", "sbatch <<'A'\n" + large + other + "A\nsbatch <<'B'\n" + small + run + "B\n");
+  EXPECT_EQ(heredocs.code, 2) << heredocs.out;
+  const Ran inside = predict("--megatron", large + "sbatch untold.slurm\n");
+  EXPECT_EQ(inside.code, 2) << inside.out;
+  // a step of the job is none of its own
+  write("step.sh", "python pretrain_gpt.py" + sizes + "\n");
+  EXPECT_THAT(
+      predict("--megatron", "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=8\nsrun ./step.sh\n").out,
+      HasSubstr("dp 16,"));
+}
+
+TEST_F(StrangeJobs, WhatAScriptSetsIsHeldAgainstItsJob) {
+  const std::string head = "#!/bin/bash\n#SBATCH --nodes=4\n", program = " pretrain_gpt.py" + sizes + "\n",
+                    eight = "#SBATCH --ntasks-per-node=8\n", torchrun = "torchrun --nproc_per_node 8 --nnodes ";
+  const std::pair<std::string, const char*> contradict[] = {
+      {eight + "export NNODES=2\nsrun python", "the script sets NNODES=2, and its job has 4 nodes"},
+      {eight + "export SLURM_NTASKS_PER_NODE=4\nsrun python", "SLURM_NTASKS_PER_NODE=4, and its job has 8"},
+      {eight + "export WORLD_SIZE=16\nsrun python", "WORLD_SIZE=16, and 32 ranks are started"},
+      {eight + "WORLD_SIZE=16 srun python", "WORLD_SIZE=16, and 32 ranks are started"},
+      {"srun --ntasks=4 " + torchrun + "2", "srun starts torchrun 4 times, and it is told 2 nodes"},
+      {"srun -N 4 --ntasks=4 " + torchrun + "2", "srun starts torchrun 4 times, and it is told 2 nodes"},
+      {"srun -N 2 --ntasks-per-node=8 " + torchrun + "2", "srun starts torchrun 16 times, and it is told 2 nodes"},
+      {"#SBATCH --ntasks=4\nsrun " + torchrun + "2", "srun starts torchrun 4 times, and it is told 2 nodes"}};
+  for (const auto& [job, why] : contradict) {
+    const Ran ran = predict("--megatron", head + job + program);
+    EXPECT_EQ(ran.code, 2) << job << ran.out;
+    EXPECT_THAT(ran.err, HasSubstr(why)) << job;
+    EXPECT_EQ(predict("--megatron", head + job + program, "--gpus 32").code, 0) << job;
+  }
+  for (const std::string& job : {eight + "export WORLD_SIZE=32\nsrun python", eight + "export NNODES=4\nsrun python",
+           "export WORLD_SIZE=4\nsrun --ntasks-per-node=1 " + torchrun + "$WORLD_SIZE",
+           "srun --ntasks=4 " + torchrun + "4"})
+    EXPECT_THAT(predict("--megatron", head + job + program).out, HasSubstr("dp 32,")) << job;
+  EXPECT_THAT(predict("--megatron", head + torchrun + "2" + program).out,
+      testing::AllOf(HasSubstr("dp 16,"), HasSubstr("torchrun is told 2 nodes in a job of 4")));
+  const std::string loop = "for NODE in a b; do\nsrun -N 1 -n 1 " + torchrun + "4" + program + "done\n";
+  EXPECT_THAT(predict("--megatron", head + loop).out, HasSubstr("dp 32,"));
+}
+
+TEST_F(StrangeJobs, HeadersOfOtherBatchSystemsTellTheNodes) {
+  const std::string ranks = "mpirun --npernode 8 python" + run_;
+  for (const char* header : {"#COBALT -n 4 -t 60 -q prod", "#COBALT --nodecount=4", "#flux: -N 4", "# flux: --nodes=4",
+           "#PBS -l nodes=4:ppn=8:gpus=8", "#BSUB -nnodes 4"})
+    EXPECT_THAT(predict("--megatron", std::string("#!/bin/bash\n") + header + "\n" + ranks, "--print-scenario").out,
+        HasSubstr("\"gpus\": 32"))
+        << header;
+  EXPECT_THAT(predict("--megatron", "flux run -N4 -n32 python" + run_).out, HasSubstr("dp 32,"));
+  EXPECT_THAT(predict("--megatron", "aprun -n 32 -N 8 python" + run_).out, HasSubstr("dp 32,"));
+}
+
 TEST_F(StrangeJobs, AnOptionOfOneLetterMayHoldItsValue) {
   const std::string run = "python pretrain_gpt.py" + sizes + "\n";
   EXPECT_THAT(predict("--megatron", "srun -N4 --ntasks-per-node=8 " + run).out, HasSubstr("32 x")) << "4 nodes of 8";
