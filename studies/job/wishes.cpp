@@ -14,6 +14,13 @@
 namespace stepcast::job {
 namespace {
 
+/// "0.1" or "10 %". Errors: those of parse_fraction().
+Expected<void> read_share(const Arguments& arguments, const char* flag, std::optional<double>& out, double highest) {
+  if (!arguments.has(flag)) return {};
+  TRY(out, parse_fraction(arguments.value(flag), flag, highest));
+  return {};
+}
+
 /// A number of days, or any duration with its unit. Errors: no such text, less than 1e-3 days or more than 1e5.
 Expected<void> read_days(const Arguments& arguments, const char* flag, std::optional<Seconds>& out) {
   if (!arguments.has(flag)) return {};
@@ -97,7 +104,7 @@ Expected<void> read_failures(const Arguments& arguments, std::int64_t now, JobWi
 
 Expected<void> read_memory(const Arguments& arguments, JobWishes& wishes) {
   TRY(read_flag(arguments, "--memory-interval", wishes.memory_interval));
-  TRY(read_number(arguments, "--memory-survives", wishes.memory_survives, {0, 1}));
+  TRY(read_share(arguments, "--memory-survives", wishes.memory_survives, 1));
   if (wishes.memory_survives && !wishes.memory_interval)
     return fail("--memory-survives", "no checkpoint is kept in memory", "--memory-interval 60s");
   if (wishes.memory_interval && wishes.interval)
@@ -162,7 +169,7 @@ Expected<JobWishes> job_wishes(const Arguments& arguments, std::int64_t now, std
   TRY(read_flag(arguments, "--storage-read", wishes.read_rate));
   wishes.async = arguments.has("--async"), wishes.elastic = arguments.has("--elastic");
   std::optional<double> slow;
-  TRY(read_number(arguments, "--async-slowdown", slow, {0, 0.9}));
+  TRY(read_share(arguments, "--async-slowdown", slow, 0.9));
   if (slow && !wishes.async) return fail("--async-slowdown", "checkpoints are written while steps wait", "--async");
   wishes.background_slowdown = slow.value_or(0);
   TRY(read_flag(arguments, "--detect", wishes.detect));
@@ -208,8 +215,10 @@ std::vector<Flag> job_own_flags() {
       toggle_flag("--elastic", failures, "run on fewer replicas where nodes are missing, instead of waiting"),
       text_flag("--interval", "TIME", saves, "of computing between checkpoints (default: the best)"),
       text_flag("--checkpoint-bytes", "SIZE", saves, "of one (default: by the network and its software)"),
-      text_flag("--storage-write", "RATE", saves, "of all nodes together (default 20 GB/s per 256 GPUs, a node 4, assumed)"),
-      text_flag("--storage-read", "RATE", saves, "of all nodes together (default 40 GB/s per 256 GPUs, a node 8, assumed)"),
+      text_flag(
+          "--storage-write", "RATE", saves, "of all nodes together (default 20 GB/s per 256 GPUs, a node 4, assumed)"),
+      text_flag(
+          "--storage-read", "RATE", saves, "of all nodes together (default 40 GB/s per 256 GPUs, a node 8, assumed)"),
       toggle_flag("--async", saves, "steps wait for the copy to the host only"),
       text_flag("--async-slowdown", "SHARE", saves, "that steps lose while it is written (default 0)"),
       text_flag("--memory-interval", "TIME", saves, "of computing between checkpoints kept in memory of other nodes"),

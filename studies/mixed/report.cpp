@@ -20,7 +20,8 @@ std::string headline(const MixedRun& run, const std::vector<AroundPart>& around,
   table.add({paint.bold("Step time"), paint.bold(format_seconds(run.step_time)),
       fmt::format("{} to {} (10th to 90th percentile)", format_seconds(run.p10), format_seconds(run.p90))});
   if (!around.empty())
-    table.add({"with all around it", format_seconds(run.step_time + sum_of(around)), "the wait for data and pauses, below"});
+    table.add(
+        {"with all around it", format_seconds(run.step_time + sum_of(around)), "the wait for data and pauses, below"});
   if (run.even)
     table.add({run.by_stage ? "Layers even" : "Batches even", format_seconds(*run.even),
         fmt::format("dealt by speed {}", signed_percent(run.step_time / *run.even - 1))});
@@ -183,7 +184,8 @@ Expected<void> mixed_command(const Arguments& arguments, Console& console) {
   TRY(const auto around, around_steps(arguments));
   TRY(const auto run, forecast_mixed(asked));
   TRY(const auto parts, around_kinds(run, around, run.step_time, 0));
-  console.out << (arguments.has("--json") ? cli::with_told(mixed_json(run, parts), arguments) : mixed_text(run, parts, console));
+  console.out << (arguments.has("--json") ? cli::with_told(mixed_json(run, parts), arguments)
+                                          : mixed_text(run, parts, console));
   return {};
 }
 

@@ -120,7 +120,8 @@ std::vector<StepWith> steps_with(
     const std::optional<UnevenForecast>& uneven, const std::vector<AroundPart>& around, Seconds step) {
   std::vector<StepWith> steps;
   if (uneven) steps.push_back({"with uneven work", Seconds(uneven->mean_s), "on average: --imbalance, below"});
-  if (!around.empty()) steps.push_back({"with all around it", step + sum_of(around), "the wait for data and pauses, below"});
+  if (!around.empty())
+    steps.push_back({"with all around it", step + sum_of(around), "the wait for data and pauses, below"});
   return steps;
 }
 

@@ -85,7 +85,8 @@ std::string headline(const Page& page) {
   Table table({{""}, {"", Align::right}, {""}});
   table.add({page.paint.bold("Step time"), page.paint.bold(format_seconds(step.step_time)),
       fmt::format("{} to {} (10th to 90th percentile)", format_seconds(step.p10), format_seconds(step.p90))});
-  for (const StepWith& one : page.steps) table.add({std::string(one.what), format_seconds(one.time), std::string(one.why)});
+  for (const StepWith& one : page.steps)
+    table.add({std::string(one.what), format_seconds(one.time), std::string(one.why)});
   table.add({"Tokens/s/GPU", grouped_digits(step.tokens_per_s_per_gpu),
       fmt::format("{} tokens per step, {} tokens/s in all", grouped_digits(tokens),
           grouped_digits(tokens / step.step_time.value()))});

@@ -26,11 +26,42 @@ auto named_row(const Rows& rows, const std::string& name, const std::string& kin
   const auto row = find_row(rows, name, kind);
   std::error_code ignored;
   if (!row && std::filesystem::is_regular_file(name, ignored))
-    return fail(where, fmt::format("'{:.80}' is a file whose name does not end in .json: no {} is read from it", name, kind),
+    return fail(where,
+        fmt::format("'{:.80}' is a file whose name does not end in .json: no {} is read from it", name, kind),
         kind == "network" ? fmt::format("--launch {:.80} in place of NETWORK reads what a framework is told", name)
                           : fmt::format("stepcast list {}s shows those of the catalogue", kind));
   if (!row) return fail(where, row.error().what, row.error().hint + fmt::format("; stepcast list {}s shows all", kind));
   return row;
+}
+
+/// Files of ours and of other programs, by a key that they alone have at the top.
+struct FileKind {
+  const char *key, *kind, *what, *hint;
+};
+constexpr FileKind file_kinds[] = {
+    {"hidden", "network", "a network", "NETWORK"},
+    {"levels", "machine", "a machine", "--machine"},
+    {"gradient_bucket", "stack", "training software", "--stack"},
+    {"regime", "profile", "a profile", "--profile"},
+    {"most_captured", "engine", "an engine", "--engine"},
+    {"step_time_s", "", "a forecast (predict --json)", "predict --print-scenario, which is read in place of NETWORK"},
+    {"global_batch", "", "a scenario (predict --print-scenario)", "NETWORK"},
+    {"axes", "", "a space of a sweep", "sweep --space"},
+    {"architectures", "network", "the config.json of a network", "NETWORK"},
+    {"traceEvents", "", "a trace", "stepcast compare"},
+};
+
+/// A file of another kind is named instead of the first key that it lacks.
+std::optional<Error> other_kind(const std::string& text, const std::string& file, const std::string& kind) {
+  const auto parsed = nlohmann::json::parse(text, nullptr, false);
+  if (!parsed.is_object()) return std::nullopt;  // the reader says what is wrong
+  for (const FileKind& row : file_kinds)
+    if (parsed.contains(row.key)) {
+      if (row.kind == kind) return std::nullopt;
+      return Error{file, fmt::format("this is {}, and a {} is asked for", row.what, kind),
+          fmt::format("its place is {}; stepcast list {}s shows those of the catalogue", row.hint, kind)};
+    }
+  return std::nullopt;
 }
 
 /// From the file's text by `read`, else a row of `rows`.
@@ -39,6 +70,7 @@ Expected<Chosen<Row>> choose(
     const LazyRows<Row>& rows, const std::string& name, const std::string& kind, const std::string& where, Read read) {
   if (names_a_file(name)) {
     TRY(const auto text, read_text_file(name));
+    if (auto error = other_kind(text, name, kind)) return tl::unexpected(std::move(*error));
     TRY(auto row, read(text, name));
     return Chosen<Row>{std::move(row), ""};
   }
@@ -134,10 +166,12 @@ void note_namesake(Chosen<NetworkSpec>& chosen, const std::string& file) {
   const std::int64_t own = parameter_count(chosen.row), published = chosen.row.published_parameters;
   constexpr double rounded = 0.02;  // published counts are rounded, and leave parts out
   const bool another = namesake && layers_of(**namesake) != layers_of(chosen.row);
-  const bool miscounted = !namesake && published > 0 && std::abs(static_cast<double>(own - published)) > rounded * static_cast<double>(published);
+  const bool miscounted = !namesake && published > 0 &&
+                          std::abs(static_cast<double>(own - published)) > rounded * static_cast<double>(published);
   if (!another && !miscounted) return;
   chosen.readings.push_back(fmt::format("{} differs from {}: it has {} parameters{}", file,
-      another ? fmt::format("{} of the catalogue, whose name it has", (*namesake)->id) : std::string("what its name published"),
+      another ? fmt::format("{} of the catalogue, whose name it has", (*namesake)->id)
+              : std::string("what its name published"),
       grouped_digits(static_cast<double>(own)),
       published > 0 ? fmt::format(", published are {}", grouped_digits(static_cast<double>(published))) : ""));
 }
@@ -165,6 +199,7 @@ Expected<Chosen<Profile>> profile_with(
     const Profile& (ProfileRow::*laws)() const, const std::string& name, const std::string& where) {
   if (names_a_file(name)) {
     TRY(const auto text, read_text_file(name));
+    if (auto error = other_kind(text, name, "profile")) return tl::unexpected(std::move(*error));
     TRY(auto profile, read_profile(text, name));
     return Chosen<Profile>{std::move(profile), ""};
   }
@@ -241,7 +276,8 @@ struct ForeignFile {
   const char *key, *what, *hint;
 };
 constexpr ForeignFile foreign_files[] = {
-    {"train_micro_batch_size_per_gpu", "what DeepSpeed is told", "the network in front, and --deepspeed with this file"},
+    {"train_micro_batch_size_per_gpu", "what DeepSpeed is told",
+        "the network in front, and --deepspeed with this file"},
     {"zero_optimization", "what DeepSpeed is told", "the network in front, and --deepspeed with this file"},
     {"peft_type", "adapters beside a network (PEFT)", "the network's own config.json, and --lora RANK"},
     {"medusa_num_heads", "heads that guess words beside a network (Medusa)", "the network's own config.json"},
@@ -293,6 +329,7 @@ Expected<Chosen<NetworkSpec>> look_at_network(
     TRY(const auto text, read_text_file(file));
     if (looks_like_hf_config(text) || !as.empty()) return read_config(text, file, as);
     if (is_shown_network(text)) return read_shown(text, file);
+    if (auto error = other_kind(text, file, "network")) return tl::unexpected(std::move(*error));
     if (auto error = foreign_file(text, file)) return tl::unexpected(std::move(*error));
     TRY(auto network, read_network(text, file));
     Chosen<NetworkSpec> chosen{std::move(network), ""};

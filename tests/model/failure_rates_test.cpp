@@ -23,7 +23,7 @@ TEST(FailureRates, FleetsAreWhatTheyPublished) {
   EXPECT_NEAR(failures_in("infinitehbd", 400, 348.98), 584, 3);  // faults of 400 nodes
   EXPECT_NEAR(24 / failures_in("opt-175b", 124, 1), 7.5, 0.05);  // hours between interruptions of 992 GPUs
   EXPECT_NEAR(24 / failures_in("rsc-1", 128, 1), 7.9, 0.05);     // measured on jobs of 1,024 GPUs
-  EXPECT_NEAR(1 / failures_in("rsc-1", 1, 1), 47.7, 6);             // days, measured on jobs of 8 GPUs
+  EXPECT_NEAR(1 / failures_in("rsc-1", 1, 1), 47.7, 6);          // days, measured on jobs of 8 GPUs
   EXPECT_NEAR(24 / (2048 * 0.0065), 1.8, 0.01);                  // projected without the fixed part
 }
 
