@@ -39,16 +39,17 @@ struct FileKind {
   const char *key, *kind, *what, *hint;
 };
 constexpr FileKind file_kinds[] = {
-    {"hidden", "network", "a network", "NETWORK"},
-    {"levels", "machine", "a machine", "--machine"},
-    {"gradient_bucket", "stack", "training software", "--stack"},
-    {"regime", "profile", "a profile", "--profile"},
-    {"most_captured", "engine", "an engine", "--engine"},
-    {"step_time_s", "", "a forecast (predict --json)", "predict --print-scenario, which is read in place of NETWORK"},
-    {"global_batch", "", "a scenario (predict --print-scenario)", "NETWORK"},
-    {"axes", "", "a space of a sweep", "sweep --space"},
-    {"architectures", "network", "the config.json of a network", "NETWORK"},
-    {"traceEvents", "", "a trace", "stepcast compare"},
+    {"hidden", "network", "a network", "its place is NETWORK"},
+    {"levels", "machine", "a machine", "its place is --machine"},
+    {"gradient_bucket", "stack", "training software", "its place is --stack"},
+    {"regime", "profile", "a profile", "its place is --profile"},
+    {"most_captured", "engine", "an engine", "its place is --engine"},
+    {"step_time_s", "", "a forecast (predict --json)",
+        "what predict --print-scenario writes is read in place of NETWORK"},
+    {"global_batch", "", "a scenario (predict --print-scenario)", "its place is NETWORK"},
+    {"axes", "", "a space of a sweep", "its place is sweep --space"},
+    {"architectures", "network", "the config.json of a network", "its place is NETWORK"},
+    {"traceEvents", "", "a trace", "its place is stepcast compare"},
 };
 
 /// A file of another kind is named instead of the first key that it lacks.
@@ -58,8 +59,8 @@ std::optional<Error> other_kind(const std::string& text, const std::string& file
   for (const FileKind& row : file_kinds)
     if (parsed.contains(row.key)) {
       if (row.kind == kind) return std::nullopt;
-      return Error{file, fmt::format("this is {}, and a {} is asked for", row.what, kind),
-          fmt::format("its place is {}; stepcast list {}s shows those of the catalogue", row.hint, kind)};
+      return Error{file, fmt::format("this is {}, not the {} that is asked for", row.what, kind),
+          fmt::format("{}; stepcast list {}s shows those of the catalogue", row.hint, kind)};
     }
   return std::nullopt;
 }
