@@ -25,6 +25,7 @@ constexpr auto failure_members = [](auto& file, auto& rates) {
   file.head(rates);
   file.part("per_node_day", true, rates.per_node_day, range_members);
   file.part("fixed_per_day", rates.fixed_per_day.high > 0, rates.fixed_per_day, range_members);
+  file.rare("fixed_nodes", rates.fixed_nodes, IntegerRange{0, 1'000'000});
   file.read("node_gpus", rates.node_gpus, IntegerRange{1, 1'000'000});
   file.read("taken", rates.taken, NumberRange{0, 1});
   file.read("repair_median", rates.repair_median);
@@ -47,6 +48,10 @@ Expected<FailureRates> read_failure_rates(const std::string& text, const std::st
   file.require(rates.repair_mean >= rates.repair_median, "repair_mean", "the mean is below the median",
       "repair times have a long tail: a mean of at least the median");
   return file.finish(std::move(rates));
+}
+
+double fixed_share(const FailureRates& rates, double nodes) {
+  return rates.fixed_nodes > 0 ? std::min(1.0, nodes / static_cast<double>(rates.fixed_nodes)) : 1;
 }
 
 const std::vector<FailureRates>& failure_rates() {

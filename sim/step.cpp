@@ -143,14 +143,15 @@ StepReport report_of(const StepView& view, Pipeline& pipeline, std::span<const P
   report.phases = phases_of(view, tail);
   report.step_time = report.phases.sum();
   const std::vector<LawShare> shares = law_shares(view, tail);
-  const Spread interval = step_interval(cost, program, shares, report.step_time);
+  report.collectives = collective_rows(view, tail);
+  const Spread interval = widened(step_interval(cost, program, shares, report.step_time),
+      doubt_of_moves(cost, report.collectives, view.critical, report.step_time));
   report.interval_kind = cost.tuning().fitted() && !program.unlike_measured ? "" : spread_of_kind(program).runs;
   report.p10 = report.step_time * interval.p10;
   report.p90 = report.step_time * interval.p90;
   report.bubble_fraction = view.timeline.bubble_fraction();
   report.kernel_time = kernel_time(view);
   report.stages = stage_reports(view);
-  report.collectives = collective_rows(view, tail);
   report.memory = peak_memory(program, view.order, view.timeline, capacities(view.costs, view.order), cost.stack());
   report.doubts = price_doubts(shares, report.step_time);
   report.warnings = step_warnings(report.doubts, report.memory);

@@ -177,6 +177,10 @@ void Parser::check_one_map(std::string_view found) {
 Expected<MappingProgram> parse(const std::string& text, const std::string& file) {
   if (text.size() > largest_text)
     return fail(file, fmt::format("found {} bytes of text", text.size()), "at most 1 MiB");
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first != std::string::npos && text[first] == '{')
+    return fail(file, "this is JSON, and a mapping in the notation is asked for",
+        "statements such as \"par X:8 on tp\"; docs/notation.md has whole ones");
   return Parser(text, file).run();
 }
 

@@ -101,6 +101,8 @@ Expected<std::string> read_text_file(const std::string& path) {
   // The byte order marks of UTF-16 (RFC 2781, section 3.2).
   if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
     return fail(path, "the file is in UTF-16", "save the file as UTF-8");
+  // That of UTF-8, which editors put in front, says nothing (RFC 8259, section 8.1).
+  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
   return text;
 }
 

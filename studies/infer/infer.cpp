@@ -10,6 +10,7 @@
 #include "studies/infer/asked.h"
 #include "studies/cli/flag_makers.h"
 #include "studies/cli/output_file.h"
+#include "studies/cli/told.h"
 #include "studies/infer/infer_report.h"
 #include "studies/infer/iteration_explained.h"
 #include "studies/infer/iteration_page.h"
@@ -219,7 +220,7 @@ Expected<void> infer_command(const Arguments& arguments, Console& console) {
     console.out << print(answer.serving, answer.phase.shown);
     return {};
   }
-  console.out << (json ? infer_json(asked, answer) : infer_text(asked, answer, console));
+  console.out << (json ? cli::with_told(infer_json(asked, answer), arguments) : infer_text(asked, answer, console));
   return {};
 }
 

@@ -76,9 +76,11 @@ CheckpointSize checkpoint_size(const Scenario& scenario, const Program& program)
 }
 
 StorageRates default_storage(std::int64_t gpus) {
-  constexpr double unit_gpus = 32 * 8, write = 20e9, read = 40e9;
-  const double units = static_cast<double>(gpus) / unit_gpus;
-  return {BytesPerSecond(units * write), BytesPerSecond(units * read), true};
+  constexpr double node_gpus = 8, unit_gpus = 32 * node_gpus;
+  const double nodes = std::max(1.0, static_cast<double>(gpus) / node_gpus);
+  const double units = std::max(1.0, static_cast<double>(gpus) / unit_gpus);
+  const auto rate = [&](double node, double unit) { return BytesPerSecond(std::min(nodes * node, units * unit)); };
+  return {rate(4e9, 20e9), rate(8e9, 40e9), true};
 }
 
 CheckpointTimes checkpoint_times(const CheckpointSize& size, const StorageRates& rates, BytesPerSecond host_link) {

@@ -30,7 +30,8 @@ struct CheckpointSize {
 CheckpointSize checkpoint_size(const Scenario& scenario, const Program& program);
 
 /// NVIDIA DGX SuperPOD H100, reference architecture RA-11333-001 V11, table 6: from "good" to "best" 7, 20 and 62
-/// GB/s written and 15, 40 and 125 GB/s read by a unit of 32 nodes. The middle is the default, and assumed.
+/// GB/s written and 15, 40 and 125 GB/s read by a unit of 32 nodes; a single node writes 2, 4 and 20 and reads 4, 8 and
+/// 40. The middle is the default, and assumed: what its nodes can, at most what its units have.
 struct StorageRates {
   BytesPerSecond write, read;  ///< of the whole job
   bool assumed = true;

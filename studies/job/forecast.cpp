@@ -161,7 +161,10 @@ double stored_goodput(const sim::LifeSettings& life, Seconds interval) {
 std::vector<std::string> taken_for_granted(
     const JobWishes& wishes, const JobBase& base, const JobSettings& settings, const WholeStep& step) {
   std::vector<std::string> notes = settings.notes;
-  if (!wishes.logged) notes.push_back(fmt::format("failures: {} ({})", wishes.rates.name, wishes.rates.id));
+  constexpr double day_s = 86400;
+  if (!wishes.logged)
+    notes.push_back(fmt::format("failures: {} ({}): {:.3g} a day on {} GPUs", wishes.rates.name, wishes.rates.id,
+        settings.life.failures.per_second * day_s, base.gpus));
   constexpr std::int64_t large = 2048;
   if (!wishes.logged && !wishes.rates.note.empty() && base.gpus <= large) notes.push_back(wishes.rates.note);
   if (settings.storage.assumed) notes.emplace_back("storage rates are assumed: --storage-write and --storage-read");

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "studies/cli/output_file.h"
+#include "studies/cli/told.h"
 #include "studies/job/job_page.h"
 #include "studies/job/wishes.h"
 #include "studies/launch/asked_run.h"
@@ -59,7 +60,8 @@ Expected<void> job_command(const Arguments& arguments, Console& console) {
   }
   TRY(const auto job, forecast_job(asked, wishes));
   for (cli::OutputFile& file : page) file.finish(job_page(job, wishes));
-  console.out << (arguments.has("--json") ? job_json(job, wishes) : job_text(job, wishes, console));
+  console.out << (arguments.has("--json") ? cli::with_told(job_json(job, wishes), arguments)
+                                          : job_text(job, wishes, console));
   return {};
 }
 

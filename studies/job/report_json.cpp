@@ -54,6 +54,8 @@ void write_failures(JsonWriter& json, const JobForecast& job, const JobWishes& w
   json.open("failure_model");
   if (!wishes.logged) json.fields("rates", wishes.rates.id, "rates_source", wishes.rates.source);
   else json.field("logged_failures", wishes.logged->failures);
+  constexpr double day_s = 86400;
+  json.fields("per_day", life.failures.per_second * day_s, "fixed_per_day", life.fixed_per_second * day_s);
   json.base_fields("mean_between_s", life.failures.mean_between(), "detect_s", life.failures.detect, "restart_s",
       life.failures.restart, "memory_restart_s", life.failures.soft_restart);
   json.fields("from_memory", life.failures.soft, "nodes", job.base.nodes(), "nodes_in_repair", job.in_repair,

@@ -26,10 +26,20 @@ std::string why_not_elastic(const JobRun& run) {
   return "";
 }
 
+double nodes_of_rates(const JobWishes& wishes, std::int64_t gpus) {
+  return static_cast<double>(gpus) / static_cast<double>(wishes.rates.node_gpus);
+}
+
+/// Failures that a job has besides what its nodes have each.
+double fixed_per_day(const JobWishes& wishes, std::int64_t gpus) {
+  return wishes.rates.fixed_per_day.value * fixed_share(wishes.rates, nodes_of_rates(wishes, gpus));
+}
+
 Expected<void> set_failures(const JobBase& base, const JobWishes& wishes, JobSettings& settings) {
   sim::LifeSettings& life = settings.life;
   life.failures.per_second = failures_per_second(wishes, base.gpus);
-  life.fixed_per_second = wishes.logged ? 0 : wishes.rates.fixed_per_day.value / day_s;
+  life.fixed_per_second = wishes.logged ? 0 : fixed_per_day(wishes, base.gpus) / day_s;
+  settings.fixed_part = fixed_share(wishes.rates, nodes_of_rates(wishes, base.gpus));
   if (life.failures.per_second <= 0)
     return fail("--failure-rate", "nothing ever fails", "a rate above 0: public fleets have 0.002 to 0.007");
   life.failures.detect = wishes.detect.value_or(default_detect);
@@ -206,8 +216,7 @@ std::vector<double> failure_shares(const JobWishes& wishes, const std::vector<Jo
 double failures_per_second(const JobWishes& wishes, std::int64_t gpus) {
   const auto count = static_cast<double>(gpus);
   if (wishes.logged) return wishes.logged->per_day.value / day_s * count / static_cast<double>(wishes.logged_gpus);
-  const double nodes = count / static_cast<double>(wishes.rates.node_gpus);
-  return (nodes * wishes.rates.per_node_day.value + wishes.rates.fixed_per_day.value) / day_s;
+  return (nodes_of_rates(wishes, gpus) * wishes.rates.per_node_day.value + fixed_per_day(wishes, gpus)) / day_s;
 }
 
 Expected<JobSettings> job_settings(const JobBase& base, const JobWishes& wishes) {

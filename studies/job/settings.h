@@ -31,6 +31,7 @@ struct JobSettings {
   StorageRates storage;
   CheckpointSize checkpoint;  ///< as asked for, else by the mapping
   CheckpointTimes times;
+  double fixed_part = 1;  ///< of the failures that a fleet's large jobs have besides those by nodes
   bool interval_asked = false;
   std::vector<std::string> notes;  ///< what was taken for granted
 };

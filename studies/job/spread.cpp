@@ -44,7 +44,7 @@ DrawnInputs draw_inputs(
     const double grows = life.failures.per_second - life.fixed_per_second;
     constexpr double day = 86400;
     const double factor = node.value > 0 ? drawn(node, z_node) / node.value : 1;
-    life.fixed_per_second = drawn(fixed, z_fixed) / day;
+    life.fixed_per_second = drawn(fixed, z_fixed) * settings.fixed_part / day;
     life.failures.per_second = grows * factor + life.fixed_per_second;
     if (life.pool) life.pool->taken_per_second *= factor;
   }

@@ -14,6 +14,31 @@
 namespace stepcast::job {
 namespace {
 
+/// "0.1" or "10 %". Errors: those of parse_fraction().
+Expected<void> read_share(const Arguments& arguments, const char* flag, std::optional<double>& out, double highest) {
+  if (!arguments.has(flag)) return {};
+  TRY(out, parse_fraction(arguments.value(flag), flag, highest));
+  return {};
+}
+
+/// A number of days, or any duration with its unit. Errors: no such text, less than 1e-3 days or more than 1e5.
+Expected<void> read_days(const Arguments& arguments, const char* flag, std::optional<Seconds>& out) {
+  if (!arguments.has(flag)) return {};
+  constexpr NumberRange range{1e-3, 1e5};
+  constexpr double day_s = 86400;
+  const std::string text = arguments.value(flag);
+  auto days = parsed_number<double>(text);
+  if (!days) {
+    TRY(const auto time, parse_quantity<Seconds>(text, flag));
+    days = time.value() / day_s;
+  }
+  if (!(*days >= range.low && *days <= range.high))
+    return fail(flag, fmt::format("'{:.40}' is out of range", text),
+        fmt::format("from {:g} to {:g} days: 30, 30d or 720h", range.low, range.high));
+  out = Seconds(*days * day_s);
+  return {};
+}
+
 Expected<void> read_length(const Arguments& arguments, std::string_view lengths, JobWishes& wishes) {
   std::vector<const char*> said;
   for (const char* flag : {"--tokens", "--days", "--steps"})
@@ -25,10 +50,7 @@ Expected<void> read_length(const Arguments& arguments, std::string_view lengths,
     TRY(wishes.tokens, parse_tokens(arguments.value("--tokens"), "--tokens"));
   }
   wishes.steps = count_of(arguments, "--steps");
-  std::optional<double> days;
-  TRY(read_number(arguments, "--days", days, {1e-3, 1e5}));
-  if (days) wishes.days = Seconds(*days * 86400);
-  return {};
+  return read_days(arguments, "--days", wishes.days);
 }
 
 /// A rate that is said is the user's, and of the row are repairs alone; settings.cpp has its name.
@@ -57,6 +79,7 @@ Expected<void> read_failures(const Arguments& arguments, std::int64_t now, JobWi
   if (per_node) wishes.rates.per_node_day = {*per_node, *per_node, *per_node};
   if (per_node && !fixed) wishes.rates.fixed_per_day = {};
   if (fixed) wishes.rates.fixed_per_day = {*fixed, *fixed, *fixed};
+  if (fixed) wishes.rates.fixed_nodes = 0;
   if (wishes.rate_by_machine.empty()) wishes.rate_for_all = per_node;
   wishes.fixed_failures = fixed;
   take_said_rates(*row, per_node.has_value(), fixed.has_value(), wishes.rates);
@@ -72,16 +95,16 @@ Expected<void> read_failures(const Arguments& arguments, std::int64_t now, JobWi
   const std::string file = arguments.value("--failure-log");
   TRY(const auto text, read_text_file(file));
   TRY(const auto log, read_failure_log(text, file, now));
-  std::optional<double> watched;
-  TRY(read_number(arguments, "--log-days", watched, {1e-3, 1e5}));
-  TRY(wishes.logged, rates_of(log, Seconds(*watched * 86400), "--log-days"));
+  std::optional<Seconds> watched;
+  TRY(read_days(arguments, "--log-days", watched));
+  TRY(wishes.logged, rates_of(log, *watched, "--log-days"));
   wishes.logged_gpus = *count_of(arguments, "--log-gpus");
   return {};
 }
 
 Expected<void> read_memory(const Arguments& arguments, JobWishes& wishes) {
   TRY(read_flag(arguments, "--memory-interval", wishes.memory_interval));
-  TRY(read_number(arguments, "--memory-survives", wishes.memory_survives, {0, 1}));
+  TRY(read_share(arguments, "--memory-survives", wishes.memory_survives, 1));
   if (wishes.memory_survives && !wishes.memory_interval)
     return fail("--memory-survives", "no checkpoint is kept in memory", "--memory-interval 60s");
   if (wishes.memory_interval && wishes.interval)
@@ -146,7 +169,7 @@ Expected<JobWishes> job_wishes(const Arguments& arguments, std::int64_t now, std
   TRY(read_flag(arguments, "--storage-read", wishes.read_rate));
   wishes.async = arguments.has("--async"), wishes.elastic = arguments.has("--elastic");
   std::optional<double> slow;
-  TRY(read_number(arguments, "--async-slowdown", slow, {0, 0.9}));
+  TRY(read_share(arguments, "--async-slowdown", slow, 0.9));
   if (slow && !wishes.async) return fail("--async-slowdown", "checkpoints are written while steps wait", "--async");
   wishes.background_slowdown = slow.value_or(0);
   TRY(read_flag(arguments, "--detect", wishes.detect));
@@ -173,7 +196,7 @@ std::vector<Flag> job_own_flags() {
                              output = "Output";
   constexpr std::int64_t many = 1'000'000'000;
   std::vector<Flag> flags = {text_flag("--tokens", "N", job, "to train on: 15T, 300B, 1.5e12"),
-      text_flag("--days", "DAYS", job, "that the job lasts, instead"),
+      text_flag("--days", "DAYS", job, "that the job lasts, instead: 30, 30d or 720h"),
       count_flag("--steps", job, "that the job has, instead", many),
       text_flag("--imbalance", "WORDS", job,
           "as predict takes it: ranks=2% ...; none (default from 128 GPUs on: as in public fleets)"),
@@ -184,7 +207,7 @@ std::vector<Flag> job_own_flags() {
           "failures per day and node of 8 GPUs: 0.004, or by machine: dgx-h100=0.004,dgx-a100=0.0065"),
       text_flag("--fixed-failures", "RATE", failures, "failures per day of a job of any size, besides"),
       text_flag("--failure-log", "FILE.csv", failures, "a job's own: failed_at,back_at in UTC, with the next two"),
-      text_flag("--log-days", "DAYS", failures, "that the log covers"),
+      text_flag("--log-days", "DAYS", failures, "that the log covers: 54, 54d or 1296h"),
       count_flag("--log-gpus", failures, "that the job of the log had", 10'000'000),
       text_flag("--detect", "TIME", failures, "from a failure until the restart begins (default 2 min)"),
       text_flag("--restart", "TIME", failures, "from there until the checkpoint is read (default 3 min)"),
@@ -192,8 +215,10 @@ std::vector<Flag> job_own_flags() {
       toggle_flag("--elastic", failures, "run on fewer replicas where nodes are missing, instead of waiting"),
       text_flag("--interval", "TIME", saves, "of computing between checkpoints (default: the best)"),
       text_flag("--checkpoint-bytes", "SIZE", saves, "of one (default: by the network and its software)"),
-      text_flag("--storage-write", "RATE", saves, "of all nodes together (default 20 GB/s per 256 GPUs, assumed)"),
-      text_flag("--storage-read", "RATE", saves, "of all nodes together (default 40 GB/s per 256 GPUs, assumed)"),
+      text_flag(
+          "--storage-write", "RATE", saves, "of all nodes together (default 20 GB/s per 256 GPUs, a node 4, assumed)"),
+      text_flag(
+          "--storage-read", "RATE", saves, "of all nodes together (default 40 GB/s per 256 GPUs, a node 8, assumed)"),
       toggle_flag("--async", saves, "steps wait for the copy to the host only"),
       text_flag("--async-slowdown", "SHARE", saves, "that steps lose while it is written (default 0)"),
       text_flag("--memory-interval", "TIME", saves, "of computing between checkpoints kept in memory of other nodes"),

@@ -70,8 +70,12 @@ Expected<LaidKinds> lay_kinds(const MixedRequest& asked) {
   for (const MachineShare& share : asked.shares) fleet.block = std::gcd(fleet.block, share.gpus);
   TRY(fleet.by_stage, cut_by_stage(asked.shares, fleet.first(), asked.where));
   if (!fleet.by_stage) TRY(lay_replicas_alike(asked.request, laid));
-  laid.between = asked.between ? fmt::format("{} per GPU between the kinds, as said", format_rate(asked.between->rate))
-                               : "between the kinds the slower of their networks";
+  laid.between = "between the kinds the slower of their networks";
+  if (asked.between) {
+    const Seconds latency = asked.between->latency;
+    laid.between = fmt::format("{} per GPU{} between the kinds, as said", format_rate(asked.between->rate),
+        latency > Seconds() ? fmt::format(" and {} more latency", format_seconds(latency)) : "");
+  }
   return laid;
 }
 

@@ -4,6 +4,7 @@
 
 #include "model/base/quantity_text.h"
 #include "studies/mixed/notes.h"
+#include "studies/cli/told.h"
 #include "studies/print/digits.h"
 #include "studies/print/paint.h"
 #include "studies/print/table.h"
@@ -14,10 +15,13 @@
 namespace stepcast::mixed {
 namespace {
 
-std::string headline(const MixedRun& run, const Paint& paint) {
+std::string headline(const MixedRun& run, const std::vector<AroundPart>& around, const Paint& paint) {
   Table table({{""}, {"", Align::right}, {""}});
   table.add({paint.bold("Step time"), paint.bold(format_seconds(run.step_time)),
       fmt::format("{} to {} (10th to 90th percentile)", format_seconds(run.p10), format_seconds(run.p90))});
+  if (!around.empty())
+    table.add(
+        {"with all around it", format_seconds(run.step_time + sum_of(around)), "the wait for data and pauses, below"});
   if (run.even)
     table.add({run.by_stage ? "Layers even" : "Batches even", format_seconds(*run.even),
         fmt::format("dealt by speed {}", signed_percent(run.step_time / *run.even - 1))});
@@ -124,7 +128,7 @@ std::string mixed_title(const MixedRun& run, const Console& console) {
 std::string mixed_text(const MixedRun& run, const std::vector<AroundPart>& around, const Console& console) {
   const Paint paint(console);
   const std::string verdict = run.fits() ? "" : "\n" + paint.bad("does NOT fit: see the memory of each kind") + "\n";
-  return mixed_title(run, console) + verdict + headline(run, paint) +
+  return mixed_title(run, console) + verdict + headline(run, around, paint) +
          (run.by_stage ? kinds_of_stages(run, paint) : kinds_of_replicas(run, paint)) + assumptions(run, paint) +
          around_text(around, run.step_time);
 }
@@ -180,7 +184,8 @@ Expected<void> mixed_command(const Arguments& arguments, Console& console) {
   TRY(const auto around, around_steps(arguments));
   TRY(const auto run, forecast_mixed(asked));
   TRY(const auto parts, around_kinds(run, around, run.step_time, 0));
-  console.out << (arguments.has("--json") ? mixed_json(run, parts) : mixed_text(run, parts, console));
+  console.out << (arguments.has("--json") ? cli::with_told(mixed_json(run, parts), arguments)
+                                          : mixed_text(run, parts, console));
   return {};
 }
 

@@ -10,6 +10,7 @@
 #include "studies/launch/emit/emit_run.h"
 #include "studies/mixed/report.h"
 #include "studies/cli/output_file.h"
+#include "studies/cli/told.h"
 #include "studies/predict/explain.h"
 #include "studies/predict/json.h"
 #include "studies/timeline/step_timeline.h"
@@ -115,9 +116,18 @@ Expected<std::optional<UnevenForecast>> uneven_if_asked(
   return forecast;
 }
 
+std::vector<StepWith> steps_with(
+    const std::optional<UnevenForecast>& uneven, const std::vector<AroundPart>& around, Seconds step) {
+  std::vector<StepWith> steps;
+  if (uneven) steps.push_back({"with uneven work", Seconds(uneven->mean_s), "on average: --imbalance, below"});
+  if (!around.empty())
+    steps.push_back({"with all around it", step + sum_of(around), "the wait for data and pauses, below"});
+  return steps;
+}
+
 void print_page(const Arguments& arguments, const Scenario& scenario, const Prediction& prediction,
-    const Explained* explained, Console& console) {
-  console.out << text_report(scenario, prediction, console, find_flops_count(arguments.value("--flops")));
+    const Explained* explained, const std::vector<StepWith>& steps, Console& console) {
+  console.out << text_report(scenario, prediction, console, find_flops_count(arguments.value("--flops")), steps);
   if (arguments.has("--timeline")) console.out << timeline_text(prediction, console);
   if (explained != nullptr) console.out << explain_text(*explained, prediction, console);
 }
@@ -158,10 +168,11 @@ Expected<void> predict_command(const Arguments& arguments, Console& console) {
   const Seconds step(uneven ? uneven->mean_s : prediction.step.step_time.value());
   TRY(const auto parts, around_parts(scenario, prediction, around, step, 0));
   if (arguments.has("--json")) {
-    console.out << json_report(scenario, prediction, explanation, find_flops_count(arguments.value("--flops")),
-        uneven ? &*uneven : nullptr, parts);
+    console.out << cli::with_told(json_report(scenario, prediction, explanation,
+                                      find_flops_count(arguments.value("--flops")), uneven ? &*uneven : nullptr, parts),
+        arguments);
   } else {
-    print_page(arguments, scenario, prediction, explanation, console);
+    print_page(arguments, scenario, prediction, explanation, steps_with(uneven, parts, step), console);
     if (uneven) console.out << uneven_text(*uneven);
     console.out << around_text(parts, step);
   }

@@ -33,6 +33,7 @@ struct Page {
   Paint paint;
   bool unicode;
   const FlopsCount* count = nullptr;  ///< with what its program would print
+  std::vector<StepWith> steps = {};
 
   [[nodiscard]] std::string heading(std::string_view text, std::string_view beside = {}) const {
     return fmt::format("\n{}{}{}\n", paint.bold(text), beside.empty() ? "" : "  ", paint.dim(beside));
@@ -84,6 +85,8 @@ std::string headline(const Page& page) {
   Table table({{""}, {"", Align::right}, {""}});
   table.add({page.paint.bold("Step time"), page.paint.bold(format_seconds(step.step_time)),
       fmt::format("{} to {} (10th to 90th percentile)", format_seconds(step.p10), format_seconds(step.p90))});
+  for (const StepWith& one : page.steps)
+    table.add({std::string(one.what), format_seconds(one.time), std::string(one.why)});
   table.add({"Tokens/s/GPU", grouped_digits(step.tokens_per_s_per_gpu),
       fmt::format("{} tokens per step, {} tokens/s in all", grouped_digits(tokens),
           grouped_digits(tokens / step.step_time.value()))});
@@ -267,9 +270,9 @@ std::string warnings(const Page& page) {
 
 }  // namespace
 
-std::string text_report(
-    const Scenario& scenario, const Prediction& prediction, const Console& console, const FlopsCount* count) {
-  const Page page{scenario, prediction, prediction.step, Paint(console), console.unicode, count};
+std::string text_report(const Scenario& scenario, const Prediction& prediction, const Console& console,
+    const FlopsCount* count, const std::vector<StepWith>& steps) {
+  const Page page{scenario, prediction, prediction.step, Paint(console), console.unicode, count, steps};
   return title(scenario, console) + parameters(scenario) + verdict(page) + readings(page) + headline(page) +
          phases(page) + stages(page) + collectives_section(page) + memory(page) + assumptions(page) + warnings(page);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "studies/cli/console.h"
 #include "studies/run/forecast.h"
@@ -10,8 +11,15 @@
 
 namespace stepcast::predict {
 
+/// What the step takes with what it was told beside even work; it stands below the step in the headline.
+struct StepWith {
+  const char* what;
+  Seconds time;
+  const char* why;
+};
+
 /// `count`: with the FLOP/s that its program would print beside our own.
-std::string text_report(
-    const Scenario& scenario, const Prediction& prediction, const Console& console, const FlopsCount* count = nullptr);
+std::string text_report(const Scenario& scenario, const Prediction& prediction, const Console& console,
+    const FlopsCount* count = nullptr, const std::vector<StepWith>& steps = {});
 
 }  // namespace stepcast::predict

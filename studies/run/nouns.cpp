@@ -15,6 +15,7 @@
 #include "model/base/text.h"
 #include "model/profile/collective_law.h"
 #include "model/untold_stack.h"
+#include "studies/print/digits.h"
 
 namespace stepcast::run {
 namespace {
@@ -23,8 +24,45 @@ template <typename Rows>
 auto named_row(const Rows& rows, const std::string& name, const std::string& kind, const std::string& where)
     -> decltype(find_row(rows, name, kind)) {
   const auto row = find_row(rows, name, kind);
+  std::error_code ignored;
+  if (!row && std::filesystem::is_regular_file(name, ignored))
+    return fail(where,
+        fmt::format("'{:.80}' is a file whose name does not end in .json: no {} is read from it", name, kind),
+        kind == "network" ? fmt::format("--launch {:.80} in place of NETWORK reads what a framework is told", name)
+                          : fmt::format("stepcast list {}s shows those of the catalogue", kind));
   if (!row) return fail(where, row.error().what, row.error().hint + fmt::format("; stepcast list {}s shows all", kind));
   return row;
+}
+
+/// Files of ours and of other programs, by a key that they alone have at the top.
+struct FileKind {
+  const char *key, *kind, *what, *hint;
+};
+constexpr FileKind file_kinds[] = {
+    {"hidden", "network", "a network", "its place is NETWORK"},
+    {"levels", "machine", "a machine", "its place is --machine"},
+    {"gradient_bucket", "stack", "training software", "its place is --stack"},
+    {"regime", "profile", "a profile", "its place is --profile"},
+    {"most_captured", "engine", "an engine", "its place is --engine"},
+    {"step_time_s", "", "a forecast (predict --json)",
+        "what predict --print-scenario writes is read in place of NETWORK"},
+    {"global_batch", "", "a scenario (predict --print-scenario)", "its place is NETWORK"},
+    {"axes", "", "a space of a sweep", "its place is sweep --space"},
+    {"architectures", "network", "the config.json of a network", "its place is NETWORK"},
+    {"traceEvents", "", "a trace", "its place is stepcast compare"},
+};
+
+/// A file of another kind is named instead of the first key that it lacks.
+std::optional<Error> other_kind(const std::string& text, const std::string& file, const std::string& kind) {
+  const auto parsed = nlohmann::json::parse(text, nullptr, false);
+  if (!parsed.is_object()) return std::nullopt;  // the reader says what is wrong
+  for (const FileKind& row : file_kinds)
+    if (parsed.contains(row.key)) {
+      if (row.kind == kind) return std::nullopt;
+      return Error{file, fmt::format("this is {}, not the {} that is asked for", row.what, kind),
+          fmt::format("{}; stepcast list {}s shows those of the catalogue", row.hint, kind)};
+    }
+  return std::nullopt;
 }
 
 /// From the file's text by `read`, else a row of `rows`.
@@ -33,6 +71,7 @@ Expected<Chosen<Row>> choose(
     const LazyRows<Row>& rows, const std::string& name, const std::string& kind, const std::string& where, Read read) {
   if (names_a_file(name)) {
     TRY(const auto text, read_text_file(name));
+    if (auto error = other_kind(text, name, kind)) return tl::unexpected(std::move(*error));
     TRY(auto row, read(text, name));
     return Chosen<Row>{std::move(row), ""};
   }
@@ -82,6 +121,14 @@ Expected<NetworkSpec> read_other_encoder(const nlohmann::json& shown, const std:
   return std::move(network.encoders.front());
 }
 
+/// A shown network that was edited has the count of the one that was shown.
+void note_count(const nlohmann::json& counted, const std::string& file, Chosen<NetworkSpec>& chosen) {
+  const std::int64_t own = parameters_of(chosen);
+  if (!counted.is_number_integer() || counted.get<std::int64_t>() == own) return;
+  chosen.readings.push_back(fmt::format("{} was edited: its network has {} parameters, and beside it stand {}", file,
+      grouped_digits(static_cast<double>(own)), grouped_digits(counted.get<double>())));
+}
+
 /// What `show` printed of a file: the network, and what was counted beside it.
 Expected<Chosen<NetworkSpec>> read_shown(const std::string& text, const std::string& name) {
   const auto shown = nlohmann::json::parse(text, nullptr, false);
@@ -97,6 +144,7 @@ Expected<Chosen<NetworkSpec>> read_shown(const std::string& text, const std::str
     TRY(chosen.sound, read_other_encoder(shown, name + ":/other_encoder"));
   }
   const std::vector<NetworkPart> described = parts_of_network(chosen);
+  note_count(shown.at("parameters"), name, chosen);
   JsonObject file(text, name);
   file.allow_unknown_keys();
   file.optional("notes", chosen.notes);
@@ -123,6 +171,22 @@ std::string layers_of(NetworkSpec network) {
   return write_network(network);
 }
 
+/// A row of the catalogue that was edited is no longer what its name says.
+void note_namesake(Chosen<NetworkSpec>& chosen, const std::string& file) {
+  const auto namesake = find_row(built_in().networks, chosen.row.id, "network");
+  const std::int64_t own = parameter_count(chosen.row), published = chosen.row.published_parameters;
+  constexpr double rounded = 0.02;  // published counts are rounded, and leave parts out
+  const bool another = namesake && layers_of(**namesake) != layers_of(chosen.row);
+  const bool miscounted = !namesake && published > 0 &&
+                          std::abs(static_cast<double>(own - published)) > rounded * static_cast<double>(published);
+  if (!another && !miscounted) return;
+  chosen.readings.push_back(fmt::format("{} differs from {}: it has {} parameters{}", file,
+      another ? fmt::format("{} of the catalogue, whose name it has", (*namesake)->id)
+              : std::string("what its name published"),
+      grouped_digits(static_cast<double>(own)),
+      published > 0 ? fmt::format(", published are {}", grouped_digits(static_cast<double>(published))) : ""));
+}
+
 /// Ids of the machines whose GPU has the word in its id or its other names.
 std::vector<std::string> machines_with(const std::string& gpu) {
   std::vector<std::string> ids;
@@ -146,6 +210,7 @@ Expected<Chosen<Profile>> profile_with(
     const Profile& (ProfileRow::*laws)() const, const std::string& name, const std::string& where) {
   if (names_a_file(name)) {
     TRY(const auto text, read_text_file(name));
+    if (auto error = other_kind(text, name, "profile")) return tl::unexpected(std::move(*error));
     TRY(auto profile, read_profile(text, name));
     return Chosen<Profile>{std::move(profile), ""};
   }
@@ -222,6 +287,9 @@ struct ForeignFile {
   const char *key, *what, *hint;
 };
 constexpr ForeignFile foreign_files[] = {
+    {"train_micro_batch_size_per_gpu", "what DeepSpeed is told",
+        "the network in front, and --deepspeed with this file"},
+    {"zero_optimization", "what DeepSpeed is told", "the network in front, and --deepspeed with this file"},
     {"peft_type", "adapters beside a network (PEFT)", "the network's own config.json, and --lora RANK"},
     {"medusa_num_heads", "heads that guess words beside a network (Medusa)", "the network's own config.json"},
     {"n_layers", "sizes as Meta's and Mistral's own files tell them (params.json)",
@@ -236,7 +304,8 @@ constexpr const char* network_forms =
 /// A file without any key of ours is none of ours.
 std::optional<Error> foreign_file(const std::string& text, const std::string& file) {
   const auto first = text.find_first_not_of(" \t\r\n");
-  if (first != std::string::npos && text[first] != '{') return Error{file, "this is no JSON object", network_forms};
+  if (first != std::string::npos && text[first] != '{')
+    return Error{file, "this is no JSON object", fmt::format("{}; a launch: --launch {:.80}", network_forms, file)};
   JsonObject object(text, file);
   object.allow_unknown_keys();
   if (object.failed()) return std::nullopt;  // the reader says what is wrong
@@ -271,9 +340,12 @@ Expected<Chosen<NetworkSpec>> look_at_network(
     TRY(const auto text, read_text_file(file));
     if (looks_like_hf_config(text) || !as.empty()) return read_config(text, file, as);
     if (is_shown_network(text)) return read_shown(text, file);
+    if (auto error = other_kind(text, file, "network")) return tl::unexpected(std::move(*error));
     if (auto error = foreign_file(text, file)) return tl::unexpected(std::move(*error));
     TRY(auto network, read_network(text, file));
-    return Chosen<NetworkSpec>{std::move(network), ""};
+    Chosen<NetworkSpec> chosen{std::move(network), ""};
+    note_namesake(chosen, file);
+    return chosen;
   }
   if (!as.empty())
     return fail("--as", fmt::format("'{:.60}' is a catalogue network, which needs no reading", name),

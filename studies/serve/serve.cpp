@@ -11,6 +11,7 @@
 #include "studies/cli/flag_makers.h"
 #include "studies/cli/flag_values.h"
 #include "studies/cli/named_outputs.h"
+#include "studies/cli/told.h"
 #include "studies/engines/emit_engine.h"
 #include "studies/engines/launch_flags.h"
 #include "studies/infer/asked.h"
@@ -278,7 +279,7 @@ Expected<void> serve_command(const Arguments& arguments, Console& console) {
   }
   if (arguments.has("--json")) {
     answered.warnings.insert(answered.warnings.begin(), launched.warnings.begin(), launched.warnings.end());
-    console.out << answer_json(question, answered);
+    console.out << cli::with_told(answer_json(question, answered), arguments);
     return {};
   }
   for (const std::string& warning : launched.warnings) console.out << "warning: " << warning << "\n";

@@ -15,7 +15,7 @@ double failures_in(const char* id, double nodes, double days) {
     ADD_FAILURE() << to_text(row.error());
     return 0;
   }
-  return ((*row)->per_node_day.value * nodes + (*row)->fixed_per_day.value) * days;
+  return ((*row)->per_node_day.value * nodes + (*row)->fixed_per_day.value * fixed_share(**row, nodes)) * days;
 }
 
 TEST(FailureRates, FleetsAreWhatTheyPublished) {
@@ -23,6 +23,7 @@ TEST(FailureRates, FleetsAreWhatTheyPublished) {
   EXPECT_NEAR(failures_in("infinitehbd", 400, 348.98), 584, 3);  // faults of 400 nodes
   EXPECT_NEAR(24 / failures_in("opt-175b", 124, 1), 7.5, 0.05);  // hours between interruptions of 992 GPUs
   EXPECT_NEAR(24 / failures_in("rsc-1", 128, 1), 7.9, 0.05);     // measured on jobs of 1,024 GPUs
+  EXPECT_NEAR(1 / failures_in("rsc-1", 1, 1), 47.7, 6);          // days, measured on jobs of 8 GPUs
   EXPECT_NEAR(24 / (2048 * 0.0065), 1.8, 0.01);                  // projected without the fixed part
 }
 
@@ -30,6 +31,13 @@ TEST(FailureRates, TheDefaultIsNotFittedToLlama3AndHoldsIt) {
   // 4 per 1,000 node-days x 2,048 nodes x 54 days = 442.4; 2 sigma are 42.
   EXPECT_NEAR(failures_in("default", 2048, 54), 442.4, 0.1);
   EXPECT_LT(442.4 - 419, 2 * 21.03);
+}
+
+TEST(FailureRates, SmallerJobsHaveFewerFailuresOnEveryFleet) {
+  for (const FailureRates& row : failure_rates())
+    for (double nodes = 1; nodes < 64; nodes *= 2)
+      EXPECT_NEAR(failures_in(row.id.c_str(), 2 * nodes, 1), 2 * failures_in(row.id.c_str(), nodes, 1), 1e-12)
+          << row.id;
 }
 
 TEST(FailureRates, EveryRowIsReadAsItIsWritten) {

@@ -187,5 +187,67 @@ TEST(WrongInput, OutputFlagsThatExclude) {
   EXPECT_THAT(input_refusal(llama + "--print-scenario --json"), HasSubstr("--print-scenario"));
 }
 
+/// What `show` prints of a row.
+std::string shown_row(const std::string& words) {
+  const Ran ran = run_line("show " + words + " --json");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  return ran.out;
+}
+
+TEST(WrongInput, AFileOfAnotherKindIsNamedInEachPlace) {
+  const std::string network = written("n.json", shown_row("network llama3-8b")),
+                    machine = written("m.json", shown_row("machine dgx-h100")),
+                    stack = written("s.json", shown_row("stack nemo")),
+                    profile = written("p.json", shown_row("profile h100-sxm")),
+                    engine = written("e.json", shown_row("engine vllm")),
+                    forecast = written("f.json", run_line("predict llama3-8b --zero 3 --json").out);
+  const std::string files[] = {network, machine, stack, profile, engine, forecast};
+  const char* kinds[] = {"a network", "a machine", "training software", "a profile", "an engine", "a forecast"};
+  const std::pair<const char*, const char*> places[] = {{"predict ", ""}, {"predict llama3-8b --machine ", ""},
+      {"predict llama3-8b --stack ", ""}, {"predict llama3-8b --profile ", ""},
+      {"infer llama3-8b --prompt 100 --engine ", ""}};
+  for (std::size_t place = 0; place < std::size(places); ++place)
+    for (std::size_t file = 0; file < std::size(files); ++file) {
+      if (place == file) continue;
+      const std::string line = places[place].first + files[file];
+      EXPECT_THAT(input_refusal(line), AllOf(HasSubstr(std::string("this is ") + kinds[file]), HasSubstr("place")))
+          << line;
+    }
+}
+
+TEST(WrongInput, ALaunchInPlaceOfANetworkIsSentToItsFlag) {
+  const std::string script = written("run.sh", "torchrun pretrain_gpt.py --num-layers 32\n");
+  EXPECT_THAT(input_refusal("predict " + script), HasSubstr("--launch " + script));
+  EXPECT_THAT(input_refusal("predict llama3-8b --deepspeed nothing.json --gpus 8"), HasSubstr("cannot be read"));
+}
+
+TEST(WrongInput, JsonInPlaceOfAMappingIsOneError) {
+  const std::string file = written("a.json", "{\n  \"tp\": 8,\n  \"pp\": 4\n}\n");
+  for (const std::string& line : {"dataflow " + file, "predict llama3-8b --mapping " + file})
+    EXPECT_THAT(input_refusal(line), HasSubstr("this is JSON, and a mapping in the notation is asked for")) << line;
+}
+
+TEST(Input, AByteOrderMarkSaysNothing) {
+  const std::string mark = "\xEF\xBB\xBF";
+  const std::string network = written("n.json", mark + shown_row("network llama3-8b")),
+                    machine = written("m.json", mark + shown_row("machine dgx-h100"));
+  const Ran plain = run_line("predict llama3-8b --zero 3 --gpus 8"),
+            marked = run_line("predict " + network + " --machine " + machine + " --zero 3 --gpus 8");
+  ASSERT_EQ(marked.code, 0) << marked.err;
+  const auto step = [](const Ran& ran) { return ran.out.substr(ran.out.find("Step time"), 80); };
+  EXPECT_EQ(step(plain), step(marked));
+}
+
+TEST(Input, AnEditedRowSaysThatItDiffers) {
+  std::string row = shown_row("network llama3-8b");
+  const std::string same = written("same.json", row);
+  row.replace(row.find("\"layers\": 32"), 12, "\"layers\": 16");
+  const std::string edited = written("edited.json", row);
+  EXPECT_THAT(run_line("predict " + same + " --zero 3").out, testing::Not(HasSubstr("differs from")));
+  EXPECT_THAT(run_line("predict " + edited + " --zero 3").out,
+      AllOf(HasSubstr("differs from llama3-8b of the catalogue, whose name it has: it has 4,540,469,248"),
+          HasSubstr("published are 8,030,261,248")));
+}
+
 }  // namespace
 }  // namespace stepcast::studies

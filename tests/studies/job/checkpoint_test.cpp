@@ -110,6 +110,9 @@ TEST(Checkpoint, TimesAreBytesOverRates) {
   EXPECT_EQ(times.read, Seconds(10));
   EXPECT_EQ(times.copy, Seconds(0.1));
   EXPECT_EQ(default_storage(512).write, BytesPerSecond(40e9));  // two units of 32 nodes
+  EXPECT_EQ(default_storage(8).write, BytesPerSecond(4e9));     // a single node
+  EXPECT_EQ(default_storage(8).read, BytesPerSecond(8e9));
+  EXPECT_EQ(default_storage(128).read, BytesPerSecond(40e9));  // more nodes than a unit's storage serves at once
 }
 
 }  // namespace

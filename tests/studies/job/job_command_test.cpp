@@ -300,6 +300,28 @@ TEST(JobCommand, RatesAreListedAndShown) {
   EXPECT_EQ(testing_program::run_line("show failures rsc-9").code, 2);
 }
 
+TEST(JobCommand, SmallJobsHaveTheirPartOfAFleetsFailures) {
+  const auto between = [](int gpus, const std::string& flags) {
+    const auto json = shown(fmt::format("job llama3-8b --machine dgx-h100 --gpus {} --zero 3 --recompute full --days 3 "
+                                        "--lives 100 {}",
+        gpus, flags));
+    return json.at("failure_model").at("mean_between_s").get<double>() / 86400;
+  };
+  EXPECT_NEAR(between(8, "--failures rsc-1"), 47.7, 6);           // days, as RSC-1's jobs of 8 GPUs (arXiv 2410.21680)
+  EXPECT_NEAR(between(1024, "--failures rsc-1") * 24, 7.9, 0.1);  // hours
+  EXPECT_NEAR(between(8, ""), 250, 1);
+  EXPECT_NEAR(between(8, "--failures rsc-1 --fixed-failures 2.2") * 24, 24 / 2.2065, 0.1) << "said: of any size";
+}
+
+TEST(JobCommand, DaysAreANumberOrADuration) {
+  const std::string run = std::string(small_run) + "--lives 100 --days ";
+  const double days = shown(run + "30").at("steps");
+  EXPECT_GT(days, 0);
+  for (const char* same : {"30d", "720h", "43200min"}) EXPECT_NEAR(shown(run + same).at("steps"), days, 1) << same;
+  EXPECT_THAT(refusal("--days 30x"), HasSubstr("--days"));
+  EXPECT_THAT(refusal("--days 1s"), HasSubstr("out of range"));
+}
+
 TEST(JobCommand, ASaidRateIsTheUsers) {
   const std::string run = std::string(small_run) + "--steps 1000 --lives 100 ";
   const auto said = shown(run + "--failure-rate 0.1"), fixed = shown(run + "--failures rsc-1 --fixed-failures 3");
