@@ -12,10 +12,11 @@ namespace stepcast::records {
 
 /// The first row that fits decides: its words occur in the record's software string ("" fits any, also an unknown one),
 /// the record's month is before `until` ("" = no end), `id` occurs in the record's id, it ran in `precision` ("" fits
-/// any), and its weights lie in shards where `sharded` asks for it.
+/// any), its weights lie in shards where `sharded` asks for it, and its layers are of attention and one MLP where
+/// `dense` does.
 struct StackRule {
   std::string_view software, until, stack, id = {}, precision = {};
-  bool sharded = false;
+  bool sharded = false, dense = false;
 };
 std::span<const StackRule> stack_rules();
 

@@ -118,6 +118,24 @@ TEST(KernelPrice, OddRowsAreSlowOnEveryHopperCard) {
   }
 }
 
+/// 8192^3 in fp8: gradients add up in fp32 on Hopper and take up to a tenth longer, the bound of products alone; on
+/// Blackwell, and in 16 bits, they take what forward takes in the same layout.
+TEST(KernelPrice, GradientsInFp8AddUpApartOnHopper) {
+  for (const auto& [id, slower] : {std::pair{"h100-sxm", 1.1}, {"h200-sxm", 1.1}, {"b200-sxm", 1.0}}) {
+    const BareStep step((*find_row(built_in().profiles, std::string(id), "profile"))->steps());
+    KernelWork work = work_of({.m = 8192, .n = 8192, .k = 8192, .precision = Precision::fp8});
+    const Seconds forward = step.time(work, Precision::fp8);
+    work.pass = Pass::recompute;
+    EXPECT_EQ(step.time(work, Precision::fp8), forward) << id;
+    for (const Pass pass : {Pass::input_grad, Pass::weight_grad}) {
+      work.pass = pass;
+      const double times = step.time(work, Precision::fp8) / forward;
+      EXPECT_LE(times, slower + 1e-9) << id;
+      EXPECT_GE(times, 1 + 0.9 * (slower - 1)) << id;
+    }
+  }
+}
+
 TEST(KernelPrice, AttentionAndStreamsCostAStepWhatTheirLawsSay) {
   Sizes size;
   for (const ProfileRow& row : built_in().profiles) {

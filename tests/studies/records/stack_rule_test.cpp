@@ -86,6 +86,23 @@ TEST(StackRule, WithoutKnownSoftwareFp16IsOfMegatronDeepSpeed) {  // since Megat
   EXPECT_EQ(stack_in("fp16", "2022-04"), "megatron-2020");
 }
 
+/// Transformer Engine's types: the records in them are of NeMo. Experts, hybrids and weights in shards are others'
+/// rows.
+TEST(StackRule, WithoutKnownSoftwareNarrowTypesAreOfNemo) {
+  for (const char* precision : {"fp8", "mxfp8", "nvfp4"}) {
+    records::Run run = dated("", "2023-06");
+    run.precision = precision;
+    EXPECT_EQ(stack_of(run).id, "nemo") << precision;
+    EXPECT_TRUE(stack_of(run).guessed) << precision;
+    records::Run hybrid = run, routed = run, sharded = run;
+    hybrid.model.attention = "hybrid", routed.model.experts.emplace(), sharded.parallel.zero_stage = 3;
+    for (records::Run* other : {&hybrid, &routed, &sharded}) {
+      other->date = "2025-01";
+      EXPECT_NE(stack_of(*other).id, "nemo") << precision;
+    }
+  }
+}
+
 TEST(StackRule, TorchtitanRanEagerlyUntilItsBenchmarksSayOtherwise) {
   EXPECT_EQ(stack_on("torchtitan (FSDP2)", "2024-11"), "pytorch-fsdp-eager");
   EXPECT_EQ(stack_on("torchtitan (FSDP2)", "2024-12"), "pytorch-fsdp");
