@@ -4,7 +4,7 @@
 # One list for building, testing and benchmarks (Debian 12 names).
 packages=(g++ cmake ninja-build ccache mold
           libfmt-dev libexpected-dev nlohmann-json3-dev libeigen3-dev
-          libyaml-cpp-dev libtomlplusplus-dev libsqlite3-dev zlib1g-dev
+          libyaml-cpp-dev libtomlplusplus-dev libsqlite3-dev zlib1g-dev libmimalloc-dev
           libgtest-dev libgmock-dev libbenchmark-dev)
 
 # What only tests start: ./test asks for them whenever they are missing, as optional ones. Tests whose programs are

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -60,11 +61,17 @@ ProfileRow profile_head(const EmbeddedFile& profile) {
 
 }  // namespace
 
+// Whoever asks for many names asks for all heads each time.
 std::vector<std::string> aliases_in(const EmbeddedFile& row) {
+  static std::mutex one_at_a_time;
+  static std::unordered_map<const EmbeddedFile*, std::vector<std::string>> known;
+  const std::lock_guard lock(one_at_a_time);
+  const auto [place, unread] = known.try_emplace(&row);
+  if (!unread) return place->second;
   JsonObject file = head_of(row.text, "source", row.name);
   std::vector<std::string> aliases;
   file.optional("aliases", aliases);
-  return must(file.finish(aliases));
+  return place->second = must(file.finish(aliases));
 }
 
 struct ProfileRow::Lazy {

@@ -107,6 +107,21 @@ Expected<LayerCounts> SharedBlocks::balanced(const Digits& digits) {
   return balanced_[key] = std::move(layers);
 }
 
+Expected<std::vector<LayerCounts>> SharedBlocks::balanced_choices(const Digits& digits) {
+  const SplitWishes wished = points_->wishes(digits);
+  const std::int64_t layers = points_->network().layers;
+  const Digits key = balanced_key(digits, split_of(wished, points_->network(), points_->stack()));
+  if (const auto known = balanced_.find(key); known != balanced_.end()) return std::vector<LayerCounts>{known->second};
+  TRY(const auto nearly_even, points_->split(digits, wished));
+  const std::int64_t parts = nearly_even.pp * nearly_even.chunks;
+  TRY(auto by_price, layers_by_price(digits, wished, nearly_even));
+  std::vector<LayerCounts> choices{std::move(by_price)};
+  if (layers % parts != 0) return choices;
+  if (LayerCounts even(static_cast<std::size_t>(parts), layers / parts); choices.front() != even)
+    choices.push_back(std::move(even));
+  return choices;
+}
+
 Expected<Split> SharedBlocks::laid(const Digits& digits, const SplitWishes& wishes) {
   TRY(auto here, points_->split(digits, wishes));
   if (points_->balances_layers(digits)) {

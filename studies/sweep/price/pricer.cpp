@@ -57,21 +57,21 @@ const Program* Pricer::program(const Digits& digits) {
   return program_;
 }
 
-std::unique_ptr<Pricer::Shape>* Pricer::shape_place(const Digits& digits) {
+std::unique_ptr<Pricer::Shape>& Pricer::shape_place(const Digits& digits, const LayerCounts* layers) {
   const std::uint64_t index = shape_index(digits);
-  if (!points_.balances_layers(digits)) return &shapes_[index];
-  const auto layers = points_.balanced(digits);
-  if (!layers) return nullptr;
+  if (layers == nullptr) return shapes_[index];
   std::vector<std::int64_t> key{static_cast<std::int64_t>(index)};
   key.insert(key.end(), layers->begin(), layers->end());
-  return &balanced_shapes_[std::move(key)];
+  return balanced_shapes_[std::move(key)];
 }
 
 // One program of the network says which blocks follow each other, however they lie on stages. Where some layers of each
 // stage recompute, that depends on how many a stage has.
-std::unique_ptr<Pricer::Shape> Pricer::make_shape(const Digits& digits) {
-  const auto split = points_.blocks().laid(digits, points_.wishes(digits));
+std::unique_ptr<Pricer::Shape> Pricer::make_shape(const Digits& digits, const LayerCounts* layers) {
+  auto split = points_.split(digits);
   if (!split) return nullptr;
+  if (layers != nullptr) split->layers = *layers;
+  drop_even_layers(*split);
   const ScheduleKind* const kind = kind_named(split->schedule);
   const auto shape = [&](StageShape laid) {
     return std::make_unique<Shape>(Shape{std::move(laid), shape_count_++, kind, schedule_traits(*kind), {}});
@@ -98,14 +98,14 @@ StageShape Pricer::laid_shape(const Split& split, bool folded) const {
       split.layers.empty() ? even : split.layers);
 }
 
-Pricer::Shape* Pricer::find_shape(const Digits& digits) {
-  std::unique_ptr<Shape>* place = shape_place(digits);
-  if (place == nullptr) return nullptr;
-  if (*place == nullptr) {
-    *place = make_shape(digits);
+/// `layers`: of a point whose layout is to be balanced.
+Pricer::Shape* Pricer::find_shape(const Digits& digits, const LayerCounts* layers) {
+  std::unique_ptr<Shape>& place = shape_place(digits, layers);
+  if (place == nullptr) {
+    place = make_shape(digits, layers);
     ++parts_;
   }
-  return place->get();
+  return place.get();
 }
 
 Pricer::Once* Pricer::find_once(const Digits& digits) {
@@ -210,8 +210,9 @@ bool Pricer::find_held(ScheduleSize size) {
   return true;
 }
 
-bool Pricer::enter_shape(const Digits& digits) {
-  shape_ = find_shape(digits);
+bool Pricer::enter_shape(const Digits& digits, const LayerCounts* layers) {
+  timed_ = false;
+  shape_ = find_shape(digits, layers);
   if (unit_ == nullptr || unit_->memory == nullptr || shape_ == nullptr || !shape_->traits.supported) return false;
   const Space& space = points_.space();
   const std::int64_t gpus = space.number(digits, AxisId::gpus), micro_batch = space.number(digits, AxisId::micro_batch);
@@ -249,12 +250,38 @@ FastPrice Pricer::price(const Digits& digits, AxisId last_changed, MemoryLimits 
   laid_ = laid_ && changed > AxisId::layout && unit_.get() == before && !points_.balances_layers(digits);
   Once& once = *find_once(digits);
   if (!once.exists()) return {};
-  if (!laid_) {
-    laid_ = true;
-    timed_ = false;
-    bounded_ = enter_shape(digits);
+  if (points_.balances_layers(digits)) {
+    if (limits.layers_open)
+      if (const auto open = price_open_layers(digits, once, limits)) return *open;
+    const auto layers = points_.balanced(digits);
+    return layers && enter_shape(digits, &*layers) ? price_shape(digits, once, limits) : FastPrice{};
   }
-  if (!bounded_) return {};
+  if (!std::exchange(laid_, true)) bounded_ = enter_shape(digits, nullptr);
+  return bounded_ ? price_shape(digits, once, limits) : FastPrice{};
+}
+
+/// Nothing where one choice is left, or it must be known.
+std::optional<FastPrice> Pricer::price_open_layers(const Digits& digits, Once& once, MemoryLimits limits) {
+  if (points_.recompute(digits).layers > 0) return std::nullopt;
+  const auto choices = points_.blocks().balanced_choices(digits);
+  if (!choices || choices->size() == 1) return std::nullopt;
+  std::optional<FastPrice> least;
+  std::size_t fitting = 0, too_large = 0;
+  for (const LayerCounts& layers : *choices) {
+    if (!enter_shape(digits, &layers)) return std::nullopt;
+    const FastPrice price = price_shape(digits, once, limits);
+    fitting += price.memory_bytes <= limits.fits ? 1 : 0;
+    too_large += price.memory_bytes > limits.asked ? 1 : 0;
+    if (!least) least = price;
+    least->step_s = std::min(least->step_s, price.step_s);
+    least->memory_bytes = std::min(least->memory_bytes, price.memory_bytes);
+    least->kernel_s = std::min(least->kernel_s, price.kernel_s);
+  }
+  if (too_large == choices->size()) return FastPrice{.bounded = true, .too_large = true};
+  return fitting == choices->size() ? least : std::nullopt;
+}
+
+FastPrice Pricer::price_shape(const Digits& digits, Once& once, MemoryLimits limits) {
   const OnceOnShape& once_here = once_on(once);
   FastPrice price{.bounded = true};
   const Bytes tensors(tensor_bytes(memory_on_shape_, once_here, *held_));

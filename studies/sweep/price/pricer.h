@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
@@ -27,9 +28,11 @@ struct FastPrice {
 };
 
 /// Bytes: what surely takes more than `asked` is not looked at any further, what takes more than `fits` gets no bound
-/// of its step.
+/// of its step. `layers_open`: where layers by their price and even ones both fit, the least of both is told, and not
+/// which of them the point runs with.
 struct MemoryLimits {
   double asked = std::numeric_limits<double>::infinity(), fits = std::numeric_limits<double>::infinity();
+  bool layers_open = false;
 };
 
 /// One per thread.
@@ -64,15 +67,17 @@ class Pricer {
   [[nodiscard]] std::uint64_t shape_index(const Digits& digits) const;
   [[nodiscard]] std::size_t here_place(const Digits& digits) const;
   void forget_here();
-  Shape* find_shape(const Digits& digits);
-  std::unique_ptr<Shape> make_shape(const Digits& digits);
+  Shape* find_shape(const Digits& digits, const LayerCounts* layers);
+  std::unique_ptr<Shape> make_shape(const Digits& digits, const LayerCounts* layers);
   [[nodiscard]] StageShape laid_shape(const Split& split, bool folded) const;
-  std::unique_ptr<Shape>* shape_place(const Digits& digits);
+  std::unique_ptr<Shape>& shape_place(const Digits& digits, const LayerCounts* layers);
   Once* find_once(const Digits& digits);
   const CrossingStream& find_stream(const Digits& digits);
   double least_peak(const Digits& digits);
   const Program* program(const Digits& digits);
-  bool enter_shape(const Digits& digits);
+  bool enter_shape(const Digits& digits, const LayerCounts* layers);
+  FastPrice price_shape(const Digits& digits, Once& once, MemoryLimits limits);
+  std::optional<FastPrice> price_open_layers(const Digits& digits, Once& once, MemoryLimits limits);
   void time_shape(const Digits& digits, const Once& once);
   [[nodiscard]] bool folded(const Digits& digits) const;
   bool find_held(ScheduleSize size);

@@ -16,6 +16,11 @@ constexpr std::int64_t few_data_ranks = 2, more_data_ranks = 4;
 
 }  // namespace
 
+SharedBlocks::SharedBlocks(SplitPoints& points, std::size_t most_parts) : points_(&points), most_parts_(most_parts) {
+  for (const std::string& name : points.space().values[static_cast<std::size_t>(AxisId::schedule)])
+    if (const auto kind = find_schedule(name); kind && (*kind)->pairs) pairs_ = true;
+}
+
 /// Rows of experts are whole numbers: where those of one sequence are, all sizes grow with the sequences.
 bool SharedBlocks::grows_evenly() const {
   const Experts& experts = points_->network().experts;
@@ -66,7 +71,6 @@ SharedBlocks::Family& SharedBlocks::family(const Digits& digits, const SplitWish
   if (parts_ > most_parts_) {
     families_.clear();
     parts_ = 0;
-    items_of_ = nullptr;
   }
   parts_ += parts_of_family;
   Family& made = families_[key];
@@ -101,18 +105,29 @@ double SharedBlocks::paired(const Split& split) {
   return known->second;
 }
 
-// Points that differ in their schedule alone follow each other: where kinds run passes in pairs, they share the prices
-// of the items of the last size.
+// How much of a schedule runs in pairs depends on its stages and micro-batches: many shares come for each size.
 std::vector<BlockPrices> SharedBlocks::prices(
-    const Program& sized, const CostModel& cost, const Family& family, const PartKey& size, double paired) {
-  if (items_of_ != &family || items_size_ != size) {
-    items_ = sim::price_items(sized, cost);
-    items_of_ = &family;
-    items_size_ = size;
+    const Program& sized, const CostModel& cost, Family& family, const PartKey& size, double paired) {
+  const auto known = family.prices.find(size);
+  std::vector<BlockPrices> prices = known != family.prices.end() ? known->second : sim::price_items(sized, cost);
+  if (pairs_ && known == family.prices.end()) {
+    family.prices.emplace(size, prices);
+    ++parts_;
   }
-  std::vector<BlockPrices> prices = items_;
   sim::pair_passes(sized, cost, paired, prices);
   return prices;
+}
+
+std::shared_ptr<const UnitMemory> SharedBlocks::memory(
+    Family& family, const Digits& digits, const SplitWishes& wishes, const Split& split) {
+  const auto make = [&] {
+    const auto program = sized_program(family, digits, wishes, split);
+    return program != nullptr ? std::make_shared<const UnitMemory>(*program) : nullptr;
+  };
+  if (!pairs_) return make();
+  const auto [known, added] = family.memories.try_emplace(unit_key(wishes, spread(wishes, split)));
+  if (added) known->second = make();
+  return known->second;
 }
 
 /// Those that are lowered one by one.
@@ -157,8 +172,7 @@ std::shared_ptr<SharedBlocks::Unit> SharedBlocks::unit(
   std::shared_ptr<Unit> unit = known->second;
   if (added) {
     known->second = unit = std::make_shared<Unit>();
-    const auto program = sized_program(here, digits, wishes, split);
-    if (program != nullptr) unit->memory = std::make_shared<const UnitMemory>(*program);
+    unit->memory = memory(here, digits, wishes, split);
     ++parts_;
   }
   if (timed && unit->costs == nullptr && unit->memory != nullptr) time_unit(*unit, here, digits, wishes, split);

@@ -34,11 +34,12 @@ class SharedBlocks {
 
  public:
   /// `points` must outlive this.
-  explicit SharedBlocks(SplitPoints& points, std::size_t most_parts = usual_parts)
-      : points_(&points), most_parts_(most_parts) {}
+  explicit SharedBlocks(SplitPoints& points, std::size_t most_parts = usual_parts);
 
   /// Layers on the virtual stages of a point whose layout is to be balanced.
   Expected<LayerCounts> balanced(const Digits& digits);
+  /// Those that such a point may come to: one, or by price and evenly, of which only whole steps tell the faster one.
+  Expected<std::vector<LayerCounts>> balanced_choices(const Digits& digits);
   /// The point's split with the layers that it runs with.
   Expected<Split> laid(const Digits& digits, const SplitWishes& wishes);
   /// What a micro-batch of one size needs and takes in each block, whatever the layers of a stage.
@@ -70,6 +71,9 @@ class SharedBlocks {
     std::unordered_map<PartKey, std::shared_ptr<const Program>, PartKeyHash> singles;  ///< those, by unit_key()
     /// by unit_key() and the share that runs in pairs
     std::unordered_map<PartKey, std::shared_ptr<Unit>, PartKeyHash> units;
+    /// What no pairing changes, by unit_key(): kept where some schedule of the space pairs passes.
+    std::unordered_map<PartKey, std::vector<BlockPrices>, PartKeyHash> prices;
+    std::unordered_map<PartKey, std::shared_ptr<const UnitMemory>, PartKeyHash> memories;
   };
   /// What weighs the layers of points that differ in what no block depends on, where no family has the blocks.
   struct Blocks {
@@ -91,7 +95,9 @@ class SharedBlocks {
   std::shared_ptr<Unit> unit(const Digits& digits, const SplitWishes& wishes, const Split& split, bool timed);
   void time_unit(Unit& unit, Family& family, const Digits& digits, const SplitWishes& wishes, const Split& split);
   std::vector<BlockPrices> prices(
-      const Program& sized, const CostModel& cost, const Family& family, const PartKey& size, double paired);
+      const Program& sized, const CostModel& cost, Family& family, const PartKey& size, double paired);
+  std::shared_ptr<const UnitMemory> memory(
+      Family& family, const Digits& digits, const SplitWishes& wishes, const Split& split);
   std::shared_ptr<const Program> single(
       Family& family, const Digits& digits, const SplitWishes& wishes, const PartKey& size);
   [[nodiscard]] bool moves_anywhere(const SplitWishes& wishes, const Split& split) const;
@@ -99,6 +105,7 @@ class SharedBlocks {
 
   SplitPoints* points_;
   std::size_t most_parts_;
+  bool pairs_ = false;  ///< some schedule of the space runs passes in pairs
   struct DigitsHash {
     std::size_t operator()(const Digits& digits) const;
   };
@@ -106,9 +113,6 @@ class SharedBlocks {
   std::unordered_map<Digits, Blocks, DigitsHash> blocks_;         ///< by block_key()
   std::unordered_map<PartKey, Family, PartKeyHash> families_;     ///< by family_key()
   std::size_t parts_ = 0;                                         ///< that families keep
-  std::vector<BlockPrices> items_;                                ///< of the next two
-  const Family* items_of_ = nullptr;
-  PartKey items_size_{};
   std::uint64_t lowered_ = 0;
   std::map<std::string, const ScheduleKind*> pairing_;  ///< null: no passes in pairs
   std::map<std::tuple<std::string, std::int64_t, std::int64_t>, double> paired_;

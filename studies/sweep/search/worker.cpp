@@ -101,8 +101,9 @@ Expected<void> SweepWorker::take_point() {
     return {};
   }
   const double capacity = points_->setting(digits_).scenario.machine.row.gpu.memory.value();
+  const bool layers_open = shared_.where.empty() || shared_.where.needs() < FigureNeeds::memory;
   // A byte more, for misses are compared rounded.
-  const FastPrice price = pricer_.price(digits_, unpriced_, {capacity + nearest_miss() + 1, capacity});
+  const FastPrice price = pricer_.price(digits_, unpriced_, {capacity + nearest_miss() + 1, capacity, layers_open});
   unpriced_ = AxisId::count_;
   if (price.too_large) {
     overflow(std::numeric_limits<double>::infinity(), index_);

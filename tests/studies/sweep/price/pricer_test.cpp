@@ -134,6 +134,37 @@ TEST(Pricer, LimitsLeaveOutTimesAlone) {
 }
 
 /// The figures that a sweep can be after are bounded by what a fast price knows of them.
+/// Where layers by price and even ones both fit, neither is chosen: what is told is no more than the chosen one's.
+TEST(Pricer, OpenLayersAreNoDearerThanThoseChosen) {
+  const Space space = testing_space::good("llama3.2-1b --machine l40s-server --gpus 16 --global-batch 64 --seq 8192 "
+                                          "--tp 1,2 --pp 2,4,8 --recompute none,full --micro-batch 1,2,4 --chunks 1,2 "
+                                          "--schedule auto,zb-v --zero 1,2 --layout balanced,even");
+  SpacePoints points = SpacePoints::make(space).value(), open_points = SpacePoints::make(space).value();
+  Pricer pricer(points), open(open_points);
+  const double fits = points.setting(Digits{}).scenario.machine.row.gpu.memory.value(), asked = 1.2 * fits;
+  int less = 0, fitting = 0, above = 0, far_above = 0;
+  for (const Digits& digits : legal_points(space, points)) {
+    const FastPrice chosen = pricer.price(digits, AxisId{}, {asked, fits});
+    const FastPrice least = open.price(digits, AxisId{}, {asked, fits, true});
+    ASSERT_TRUE(chosen.bounded && least.bounded) << points.command(digits);
+    const bool too_large = chosen.too_large || chosen.memory_bytes > asked;
+    if (least.too_large || too_large) {
+      EXPECT_TRUE(too_large) << points.command(digits);
+      EXPECT_TRUE(least.too_large || least.memory_bytes == chosen.memory_bytes) << points.command(digits);
+      ++far_above;
+      continue;
+    }
+    EXPECT_EQ(least.memory_bytes <= fits, chosen.memory_bytes <= fits) << points.command(digits);
+    EXPECT_LE(least.memory_bytes, chosen.memory_bytes) << points.command(digits);
+    EXPECT_LE(least.step_s, chosen.step_s) << points.command(digits);
+    EXPECT_LE(least.kernel_s, chosen.kernel_s) << points.command(digits);
+    if (chosen.memory_bytes > fits) EXPECT_EQ(least.memory_bytes, chosen.memory_bytes) << points.command(digits);
+    ++(chosen.memory_bytes > fits ? above : fitting);
+    less += least.step_s < chosen.step_s ? 1 : 0;
+  }
+  EXPECT_GE(std::min({less, fitting, above, far_above}), 1);
+}
+
 TEST(Pricer, CostsAreBoundedInEachFigure) {
   Space space = testing_space::good(small_spaces[0].line);
   space.price_per_gpu_hour = 3;
