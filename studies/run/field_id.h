@@ -16,7 +16,7 @@ enum class FieldId : std::uint8_t {
   // What has one value in all of a sweep.
   machine, stack, profile, param_overlap, pp_overlap, seq_splits, memory_cap, global_batch, sequence,
   encoder_sequence, images, clips, freeze, masked_share, lora, lora_on,
-  attention_flops, nodes, dp, vocab_split, count_,
+  attention_flops, nodes, dp, count_,
 };
 // clang-format on
 constexpr std::size_t field_count = static_cast<std::size_t>(FieldId::count_);

@@ -30,10 +30,6 @@ bool splits_tensors(const Split& split, const RunWishes& /*told*/, const Network
   return split.tp > 1;
 }
 
-bool splits_vocabulary(const Split& split, const RunWishes& /*told*/, const NetworkSpec& network) {
-  return split.tp > 1 && network.vocab % split.tp == 0;
-}
-
 bool splits_context(const Split& split, const RunWishes& /*told*/, const NetworkSpec& /*network*/) {
   return split.cp > 1;
 }

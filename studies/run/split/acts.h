@@ -15,7 +15,6 @@ bool is_scheduled(const Split& split, const RunWishes& told, const NetworkSpec& 
 /// Other schedules only check the cap.
 bool keeps_to_cap(const Split& split, const RunWishes& told, const NetworkSpec& network);
 bool splits_tensors(const Split& split, const RunWishes& told, const NetworkSpec& network);
-bool splits_vocabulary(const Split& split, const RunWishes& told, const NetworkSpec& network);
 bool splits_context(const Split& split, const RunWishes& told, const NetworkSpec& network);
 bool has_experts(const Split& split, const RunWishes& told, const NetworkSpec& network);
 /// Is there more than one axis of several ranks?

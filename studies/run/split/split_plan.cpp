@@ -96,7 +96,7 @@ Split split_of(const SplitWishes& wishes, const NetworkSpec& network, const Stac
   take_schedule(split, wishes);
   split.recompute = wishes.recompute;
   split.recompute_whole = stack.recompute_whole;
-  split.vocabulary = wishes.vocab_split && split.tp > 1 && network.vocab % split.tp == 0;
+  split.vocabulary = split.tp > 1 && network.vocab % split.tp == 0;
   split.context = wishes.context;
   split.order = wishes.order;
   split.scatter = scatter_of(wishes, split, stack);

@@ -26,7 +26,6 @@ struct SplitWishes {
   MeshOrder order = usual_order;
   std::optional<bool> scatter_boundary;  ///< unset: what the stack implies
   bool save_gathered = false;
-  bool vocab_split = true;     ///< embedding and LM head over tp, where the vocabulary divides
   bool copies_groups = false;  ///< ranks of tp may have copies of a mixer's one group of heads, each with its own heads
 
   [[nodiscard]] std::int64_t ways() const { return tp * cp * pp; }

@@ -53,12 +53,6 @@ TEST(SplitPlan, WhatNobodySaidIsCompleted) {
   EXPECT_FALSE(broken_rule(split, wishes().size(), called("llama3-70b")));
 }
 
-TEST(SplitPlan, TheVocabularyMayStayWhole) {
-  SplitWishes w = wishes();
-  w.vocab_split = false;
-  EXPECT_FALSE(split_of(w, called("llama3-70b"), core()).vocabulary);
-}
-
 TEST(SplitPlan, OnlyWhatIsInShardsHasCopies) {
   SplitWishes w = wishes();
   w.replicas = 2;
