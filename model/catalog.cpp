@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdio>
-#include <cstdlib>
 #include <mutex>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
+#include "model/errors/carried.h"
 #include "model/base/embedded.h"
 #include "model/base/json_reader.h"
 #include "model/base/text.h"
@@ -16,24 +15,18 @@
 namespace stepcast {
 namespace {
 
-/// The program and its data are one build: a file that does not read is our mistake, not the user's.
-template <typename Row> Row must(Expected<Row> row) {
-  if (row) return std::move(*row);
-  std::fputs(fmt::format("built-in catalogue: {}\n", to_text(row.error())).c_str(), stderr);
-  std::abort();
-}
-
 std::vector<Gpu> gpu_rows() {
   std::vector<Gpu> rows;
   for (const EmbeddedFile& file : embedded_catalog())
-    if (file.name.starts_with("gpus/")) rows.push_back(must(read_gpu(std::string(file.text), std::string(file.name))));
+    if (file.name.starts_with("gpus/"))
+      rows.push_back(carried(read_gpu(std::string(file.text), std::string(file.name))));
   return rows;
 }
 
 template <typename Row>
 LazyRows<Row> rows_in(std::string_view folder, Expected<Row> (*read)(const std::string&, const std::string&)) {
-  return {
-      folder, [read](const EmbeddedFile& file) { return must(read(std::string(file.text), std::string(file.name))); }};
+  return {folder,
+      [read](const EmbeddedFile& file) { return carried(read(std::string(file.text), std::string(file.name))); }};
 }
 
 Expected<Machine> read_built_in_machine(const std::string& text, const std::string& where) {
@@ -56,7 +49,7 @@ ProfileRow profile_head(const EmbeddedFile& profile) {
   file.read("name", row.name);
   file.optional("aliases", row.aliases);
   file.read("gpu", row.gpu);
-  return must(file.finish(row));
+  return carried(file.finish(row));
 }
 
 }  // namespace
@@ -71,7 +64,7 @@ std::vector<std::string> aliases_in(const EmbeddedFile& row) {
   JsonObject file = head_of(row.text, "source", row.name);
   std::vector<std::string> aliases;
   file.optional("aliases", aliases);
-  return place->second = must(file.finish(aliases));
+  return place->second = carried(file.finish(aliases));
 }
 
 struct ProfileRow::Lazy {
@@ -82,14 +75,15 @@ struct ProfileRow::Lazy {
 
 const Profile& ProfileRow::steps() const {
   std::call_once(lazy->steps_once,
-      [&] { lazy->steps = must(read_profile(std::string(lazy->file->text), std::string(lazy->file->name))); });
+      [&] { lazy->steps = carried(read_profile(std::string(lazy->file->text), std::string(lazy->file->name))); });
   return lazy->steps;
 }
 
 const Profile& ProfileRow::whole() const {
   if (lazy->kernels == nullptr) return steps();
   std::call_once(lazy->whole_once, [&] {
-    lazy->whole = must(with_kernel_part(steps(), std::string(lazy->kernels->text), std::string(lazy->kernels->name)));
+    lazy->whole =
+        carried(with_kernel_part(steps(), std::string(lazy->kernels->text), std::string(lazy->kernels->name)));
   });
   return lazy->whole;
 }

@@ -1,11 +1,10 @@
 #include "model/failure_rates.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 
 #include <fmt/format.h>
 
+#include "model/errors/carried.h"
 #include "model/base/embedded.h"
 #include "model/base/row_text.h"
 #include "model/base/text.h"
@@ -59,12 +58,7 @@ const std::vector<FailureRates>& failure_rates() {
     std::vector<FailureRates> all;
     for (const EmbeddedFile& file : embedded_catalog()) {
       if (!file.name.starts_with("failures/")) continue;
-      auto row = read_failure_rates(std::string(file.text), std::string(file.name));
-      if (!row) {
-        std::fprintf(stderr, "%s\n", to_text(row.error()).c_str());
-        std::abort();
-      }
-      all.push_back(std::move(*row));
+      all.push_back(carried(read_failure_rates(std::string(file.text), std::string(file.name))));
     }
     return all;
   }();

@@ -1,13 +1,12 @@
 // Aliases: names for lists of statements. builtin_aliases() reads the shipped files, expand() writes every `use` out.
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "dataflow/notation/embedded_aliases.h"
 #include "dataflow/notation/parser.h"
+#include "model/errors/carried.h"
 #include "model/base/contains.h"
 
 namespace stepcast::dataflow {
@@ -19,12 +18,8 @@ constexpr std::size_t most_statements = 10'000;
 std::vector<Alias> read_builtin_aliases() {
   std::vector<Alias> all;
   for (const EmbeddedFile& file : embedded_aliases()) {
-    Expected<MappingProgram> program = parse(std::string(file.text), fmt::format("aliases/{}", file.name));
-    if (!program) {  // the files are part of the program: this is a broken build, not a user's mistake
-      fmt::print(stderr, "{}\n", to_text(program.error()));
-      std::abort();
-    }
-    for (Alias& alias : program->aliases) {
+    MappingProgram program = carried(parse(std::string(file.text), fmt::format("aliases/{}", file.name)));
+    for (Alias& alias : program.aliases) {
       for (Statement& statement : alias.statements) statement.alias = alias.name;
       all.push_back(std::move(alias));
     }

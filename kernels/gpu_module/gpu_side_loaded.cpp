@@ -9,6 +9,7 @@
 
 #include "kernels/gpu_module/gpu_port.h"
 #include "kernels/library/shared_library.h"
+#include "model/errors/error_context.h"
 
 namespace stepcast::kernels {
 namespace {
@@ -54,9 +55,7 @@ const Expected<const GpuSide*>& gpu_side() {
 }
 
 tl::unexpected<Error> missing_for(std::string where) {
-  Error error = gpu_side().error();
-  error.where = std::move(where);
-  return tl::unexpected(std::move(error));
+  return tl::unexpected(error_at(std::move(where), gpu_side().error()));
 }
 
 }  // namespace

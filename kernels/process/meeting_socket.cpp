@@ -174,4 +174,6 @@ Expected<std::string> MeetingSocket::receive(std::size_t bytes, Deadline until) 
   return all;
 }
 
+bool is_gone(const Error& error) { return error.what == closed; }
+
 }  // namespace stepcast::kernels

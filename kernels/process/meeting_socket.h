@@ -34,9 +34,9 @@ class MeetingSocket {
   [[nodiscard]] MeetingSocket accept_one() const;
 
   [[nodiscard]] Expected<void> send_all(std::string_view bytes, Deadline until) const;
-  /// Exactly that many. Fails with what = "closed" where the other side is gone.
+  /// Exactly that many. Fails with an error that is_gone() where the other side is gone.
   [[nodiscard]] Expected<std::string> receive(std::size_t bytes, Deadline until) const;
-  /// What has come so far, at most `bytes`; "" where nothing has. Fails with what = "closed" as receive() does.
+  /// What has come so far, at most `bytes`; "" where nothing has. Fails as receive() does.
   [[nodiscard]] Expected<std::string> receive_some(std::size_t bytes) const;
 
   [[nodiscard]] bool is_open() const { return descriptor_ >= 0; }
@@ -45,5 +45,8 @@ class MeetingSocket {
  private:
   int descriptor_ = -1;
 };
+
+/// Whether a call failed because the other side has closed the connection.
+bool is_gone(const Error& error);
 
 }  // namespace stepcast::kernels

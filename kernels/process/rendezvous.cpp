@@ -67,7 +67,7 @@ Expected<Message> receive_message(const MeetingSocket& socket, Deadline until) {
 }
 
 Error lost(int process, const Error& cause) {
-  const bool gone = cause.what == "closed";
+  const bool gone = is_gone(cause);
   return {fmt::format("process {}", process),
       gone ? std::string("ended before the others") : fmt::format("does not answer: {}", cause.what),
       gone ? "its own output says why" : "it hangs, or its host cannot be reached"};
@@ -186,8 +186,7 @@ Expected<void> Rendezvous::go_to_first(const LaunchPlace& place) {
       last = {door, "closed the connection", {}};
     } else if (auto answer = socket->receive(protocol.size() + 1, until); !answer) {
       // A connection that is closed without an answer may be the port's previous owner on its way out: try again.
-      last = {
-          door, answer.error().what == "closed" ? "closed the connection without an answer" : "does not answer", {}};
+      last = {door, is_gone(answer.error()) ? "closed the connection without an answer" : "does not answer", {}};
     } else if (answer->substr(0, protocol.size()) != protocol) {
       return fail(
           door, "another program listens there", "set MASTER_PORT to a port that is free on the host of process 0");
@@ -254,7 +253,7 @@ Expected<std::vector<std::string>> Rendezvous::exchange(char call, std::string_v
   const MeetingSocket& first = others_.front();
   // Process 0 may itself wait for the slowest, and tells then: a little longer than its own patience.
   const Deadline until = deadline_in(patience_.answer + Seconds(5));
-  if (auto sent = first.send_all(message(call, calls_, mine), until); !sent && sent.error().what != "closed")
+  if (auto sent = first.send_all(message(call, calls_, mine), until); !sent && !is_gone(sent.error()))
     return tl::unexpected(lost(0, sent.error()));
   auto came = receive_message(first, until);
   if (!came) return tl::unexpected(lost(0, came.error()));

@@ -1,28 +1,27 @@
 #include "model/base/error.h"
 
 #include <algorithm>
-#include <cctype>
 #include <numeric>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/base/text.h"
+
 namespace stepcast {
 namespace {
 
-char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
-
-/// Restricted Damerau-Levenshtein distance without regard to case: insert, delete, replace, swap two neighbours.
+/// Restricted Damerau-Levenshtein distance: insert, delete, replace, swap two neighbours.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before_last(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   std::iota(last.begin(), last.end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const bool same = lower(a[i - 1]) == lower(b[j - 1]);
+      const bool same = a[i - 1] == b[j - 1];
       row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (same ? 0 : 1)});
-      const bool swapped = i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]);
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
       if (swapped) row[j] = std::min(row[j], before_last[j - 2] + 1);
     }
     std::swap(before_last, last);
@@ -46,10 +45,11 @@ std::string nearest_name(std::string_view name, std::span<const std::string> can
   if (name.empty() || name.size() > longest_compared_name) return {};
   std::size_t best = std::max<std::size_t>(2, name.size() / 3) + 1;
   std::string nearest;
+  const std::string asked = lower_case(name);
   for (const std::string& candidate : candidates) {
     // Each letter more or less is an edit: most candidates of a long list need not be compared.
     if (std::max(name.size(), candidate.size()) - std::min(name.size(), candidate.size()) >= best) continue;
-    const std::size_t distance = edit_distance(name, candidate);
+    const std::size_t distance = edit_distance(asked, lower_case(candidate));
     // A distance as long as the name would suggest 'dp' for 'tx': nothing of it is left.
     if (distance >= best || distance >= std::max(name.size(), candidate.size())) continue;
     best = distance;

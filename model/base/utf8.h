@@ -41,6 +41,7 @@ inline bool steers(char32_t number) {
   struct Range {
     char32_t first, last;
   };
+  if (number >= ' ' && number < 0x7f) return false;  // nearly all of what is asked
   constexpr Range ranges[] = {{0, 0x1f}, {0x7f, 0x9f}, {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069}};
   return std::any_of(std::begin(ranges), std::end(ranges),
       [&](const Range& range) { return number >= range.first && number <= range.last; });

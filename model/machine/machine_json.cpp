@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "model/errors/error_context.h"
 #include "model/machine/gpu_json.h"
 #include "model/machine/machine_names.h"
 #include "model/machine/plausible.h"
@@ -91,7 +92,7 @@ Expected<Machine> read_machine(const std::string& text, const std::string& where
   read_plausible(file, "host_link", machine.host_link);
   TRY(Machine result, file.finish(std::move(machine)));
   if (const auto sound = check_fabric(result); !sound)
-    return fail(fmt::format("{}:{}", where, sound.error().where), sound.error().what, sound.error().hint);
+    return tl::unexpected(error_at(fmt::format("{}:{}", where, sound.error().where), sound.error()));
   return result;
 }
 

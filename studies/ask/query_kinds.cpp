@@ -272,10 +272,8 @@ constexpr CollectiveName collective_words[] = {{"all_reduce", CollectiveKind::al
 
 /// "All-Reduce", "allreduce" and "all_reduce" are one.
 std::string letters(std::string_view text) {
-  std::string out;
-  for (const char c : text)
-    if (std::isalpha(static_cast<unsigned char>(c)) != 0)
-      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  std::string out = lower_case(text);
+  std::erase_if(out, [](unsigned char c) { return std::isalpha(c) == 0; });
   return out;
 }
 

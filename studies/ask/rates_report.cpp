@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "model/errors/error_context.h"
 #include "model/base/json_writer.h"
 #include "model/base/quantity_text.h"
 #include "model/base/whole_number.h"
@@ -98,8 +99,7 @@ std::string many_text(const RateReport& report) {
 
 /// The error with the row of a table that it is of.
 Error in_row(const std::string& row, Error error) {
-  if (!row.empty() && !error.where.starts_with(row)) error.where = fmt::format("{}: {}", row, error.where);
-  return error;
+  return row.empty() || error.where.starts_with(row) ? error : error_in(row, std::move(error));
 }
 
 }  // namespace

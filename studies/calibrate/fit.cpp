@@ -8,6 +8,7 @@
 
 #include "calibrate/fit/fit_profile.h"
 #include "calibrate/rows/device_name.h"
+#include "model/errors/error_context.h"
 #include "model/catalog.h"
 #include "model/base/quantity_text.h"
 #include "studies/calibrate/calibrate.h"
@@ -56,7 +57,7 @@ Expected<const Gpu*> gpu_of(Measurements& measurements, const std::string& said)
     id = rows.begin()->first;
   }
   const auto gpu = find_row(built_in().gpus, id, "gpu");
-  if (!gpu) return fail("--gpu", gpu.error().what, gpu.error().hint);
+  if (!gpu) return tl::unexpected(error_at("--gpu", gpu.error()));
   return *gpu;
 }
 

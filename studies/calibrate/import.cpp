@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "calibrate/rows/measurement_file.h"
+#include "model/errors/error_context.h"
 #include "studies/calibrate/calibrate.h"
 #include "studies/cli/output_file.h"
 #include "studies/calibrate/print/calibrate_report.h"
@@ -38,12 +39,6 @@ void keep_first_of_each(std::vector<std::string>& notes) {
   notes = std::move(once);
 }
 
-/// The importers know no flags' names for what was asked of them.
-Error at_flag(Error error) {
-  if (error.where == "format") error.where = "--format";
-  return error;
-}
-
 }  // namespace
 
 Expected<ImportedTimings> import_files(std::span<const std::string> files, const std::string& format,
@@ -54,7 +49,7 @@ Expected<ImportedTimings> import_files(std::span<const std::string> files, const
     progress.show(fmt::format("reading {}", file));
     TRY(const auto timings, TimingsFile::open(file));
     const auto found = import_with(timings, format, options, fallback_gpu);
-    if (!found) return tl::unexpected(at_flag(found.error()));
+    if (!found) return tl::unexpected(renamed_place(found.error(), "format", "--format"));
     out.files.push_back({file, found->rows.size()});
     append(out.measurements, *found);
   }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "kernels/bench/work.h"
+#include "model/errors/error_context.h"
 #include "model/profile/kernel_law.h"
 #include "studies/calibrate/layer_size.h"
 #include "studies/run/nouns.h"
@@ -36,7 +37,7 @@ Expected<LayerForecast> forecast_layer(
     const TimedLayer& layer, const Gpu& gpu, const Profile& profile, const std::string& where) {
   TRY(const auto network, choose_network(layer.network, where + "/network"));
   const auto shapes = shapes_of_layer(network.row, {layer.sequence, layer.micro_batch}, gpu);
-  if (!shapes) return fail(where + "/sequence", shapes.error().what, shapes.error().hint);
+  if (!shapes) return tl::unexpected(error_at(where + "/sequence", shapes.error()));
   const auto calls = static_cast<std::int64_t>(shapes->calls.size());
   if (calls != layer.calls)
     return fail(where + "/calls", fmt::format("{} kernels were timed, and {} are forecast", layer.calls, calls),

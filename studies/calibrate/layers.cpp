@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "calibrate/rows/device_name.h"
+#include "model/errors/error_context.h"
 #include "model/base/json_reader.h"
 #include "model/catalog.h"
 #include "studies/calibrate/calibrate.h"
@@ -51,7 +52,7 @@ Expected<LayerRunRequest> request_of(const Arguments& arguments, const DeviceInf
     return fail(
         "--gpu", fmt::format("'{}' is not in the catalogue", device.name), "name the nearest row: stepcast list gpus");
   const auto gpu = find_row(built_in().gpus, id, "gpu");
-  if (!gpu) return fail("--gpu", gpu.error().what, gpu.error().hint + "; stepcast list gpus shows all");
+  if (!gpu) return tl::unexpected(with_more_hint(error_at("--gpu", gpu.error()), "stepcast list gpus shows all"));
   request.gpu = **gpu;
   request.date = date;
   return request;
@@ -100,7 +101,7 @@ Expected<void> print_forecast(const Arguments& arguments, Console& console) {
   TRY(const auto file, read_layers(text, name));
   TRY(const auto profile, choose_kernel_profile(arguments.words.at(1), "PROFILE"));
   const auto gpu = find_row(built_in().gpus, file.context.gpu, "gpu");
-  if (!gpu) return fail(name + ":/context/gpu", gpu.error().what, gpu.error().hint);
+  if (!gpu) return tl::unexpected(error_at(name + ":/context/gpu", gpu.error()));
   if (profile.row.gpu != file.context.gpu)
     return fail("PROFILE",
         fmt::format("{} is of {}, and the layers are of {}", profile.row.id, profile.row.gpu, file.context.gpu),

@@ -12,6 +12,7 @@
 #include "calibrate/measure/campaign.h"
 #include "calibrate/rows/measurement_file.h"
 #include "calibrate/verdict/verdict.h"
+#include "model/errors/error_context.h"
 #include "model/catalog.h"
 #include "model/base/json_reader.h"
 #include "studies/calibrate/calibrate.h"
@@ -39,7 +40,7 @@ struct MeasuredGpu {
 
 Expected<const Gpu*> catalogue_gpu(const std::string& id) {
   const auto row = find_row(built_in().gpus, id, "gpu");
-  if (!row) return fail("--gpu", row.error().what, row.error().hint + "; stepcast list gpus shows all");
+  if (!row) return tl::unexpected(with_more_hint(error_at("--gpu", row.error()), "stepcast list gpus shows all"));
   return *row;
 }
 

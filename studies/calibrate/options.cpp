@@ -6,6 +6,7 @@
 
 #include "calibrate/import/delimited.h"
 #include "calibrate/import/tables/plain_words.h"
+#include "model/errors/error_context.h"
 #include "model/base/text.h"
 #include "model/catalog.h"
 #include "model/profile/profile_names.h"
@@ -119,7 +120,7 @@ constexpr std::array first_flags = {Flag{.name = "--gpu",
 Expected<void> read_gpu_flag(const Arguments& arguments, Context& context) {
   if (!arguments.has("--gpu")) return {};
   const auto gpu = find_row(built_in().gpus, arguments.value("--gpu"), "gpu");
-  if (!gpu) return fail("--gpu", gpu.error().what, gpu.error().hint + "; stepcast list gpus shows all");
+  if (!gpu) return tl::unexpected(with_more_hint(error_at("--gpu", gpu.error()), "stepcast list gpus shows all"));
   context.gpu = (*gpu)->id;
   return {};
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "model/errors/error_context.h"
 #include "model/catalog.h"
 #include "model/failure_rates.h"
 #include "model/base/json_writer.h"
@@ -29,7 +30,7 @@ template <typename Rows, typename Whole>
 Expected<std::string> file_of(
     const Rows& rows, const std::string& id, const std::string& kind, std::string (*write)(const Whole&)) {
   const auto row = find_row(rows, id, kind);
-  if (!row) return fail(id.substr(0, 60), row.error().what, row.error().hint);
+  if (!row) return tl::unexpected(error_at(id.substr(0, 60), row.error()));
   return write(**row);
 }
 
@@ -49,7 +50,7 @@ Expected<std::string> row_file(RowKind kind, const std::string& id) {
     case RowKind::schedule: break;
   }
   const auto schedule = find_schedule(id);
-  if (!schedule) return fail(id.substr(0, 60), schedule.error().what, schedule.error().hint);
+  if (!schedule) return tl::unexpected(error_at(id.substr(0, 60), schedule.error()));
   return write_schedule(**schedule);
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/errors/error_context.h"
 #include "studies/cli/shell_word.h"
 
 namespace stepcast::engines {
@@ -87,9 +88,7 @@ std::vector<std::string> changes_of(const AskedEngine& asked) {
 }  // namespace
 
 Error of_launch(Error error, const LaunchedArguments& launched) {
-  if (launched.other_gpus.empty()) return error;
-  error.hint += (error.hint.empty() ? "" : "; ") + launched.other_gpus;
-  return error;
+  return with_more_hint(std::move(error), launched.other_gpus);
 }
 
 Expected<LaunchedArguments> with_launch(const Arguments& arguments, std::span<const Flag> flags) {

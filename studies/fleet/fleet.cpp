@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "model/errors/error_context.h"
 #include "model/base/json_reader.h"
 #include "model/base/quantity_text.h"
 #include "studies/cli/flag_makers.h"
@@ -28,13 +29,15 @@ std::vector<Flag> run_flags_of_jobs() {
   constexpr std::array own = {"--machine", "--between", "--profile", "--gpus", "--nodes", "--price", "--objective",
       "--pareto", "--top", "--exhaustive", "--threads", "--shard", "--resume", "--dry-run", "--output", "--force",
       "--snapshot", "--json", "--csv", "--emit", "--space", "--dp"};
-  constexpr std::array of_job = {"--tokens", "--steps", "--imbalance", "--planned-every", "--planned-stop"};
+  constexpr std::array of_job = {"--tokens", "--steps", "--imbalance", "--planned-every", "--planned-stop",
+      "--failures", "--failure-rate", "--fixed-failures", "--failure-log", "--log-days", "--log-gpus", "--detect",
+      "--restart", "--spares", "--elastic", "--interval", "--checkpoint-bytes", "--storage-write", "--storage-read",
+      "--async", "--async-slowdown", "--memory-interval", "--memory-survives"};
   std::vector<Flag> flags;
   for (const Flag& flag : sweep::sweep_flags())
     if (std::ranges::find(own, flag.name) == own.end() && !flag.group.starts_with("Launch")) flags.push_back(flag);
   for (const Flag& flag : job::job_own_flags())
-    if (flag.group == "Failures" || flag.group == "Checkpoints" || std::ranges::find(of_job, flag.name) != of_job.end())
-      flags.push_back(flag);
+    if (std::ranges::find(of_job, flag.name) != of_job.end()) flags.push_back(flag);
   flags.push_back(text_flag("--deadline", "TIME", fleet_group, "by which the job must be done: 30d"));
   return flags;
 }
@@ -58,9 +61,7 @@ struct AskedJob {
 
 /// Of a job of a file, with both.
 Error error_of_job(const std::string& file, const std::string& name, Error error) {
-  if (!file.empty())
-    error.where = fmt::format("{}: job '{}'{}{}", file, name, error.where.empty() ? "" : ": ", error.where);
-  return error;
+  return file.empty() ? error : error_in(fmt::format("{}: job '{}'", file, name), std::move(error));
 }
 
 /// {"jobs": [{"name": "a", "run": ["llama3-8b", "--global-batch", "512", "--tokens", "300B", "--deadline", "20d"]}]}

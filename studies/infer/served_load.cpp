@@ -63,8 +63,7 @@ sim::IterationTime ServedTimes::whole(const sim::Batch& batch) const {
   return cost_.time(rows);
 }
 
-Expected<void> check_requests(
-    const Serving& serving, const std::vector<sim::ServingRequest>& requests, const sim::BatchingPolicy& policy) {
+Expected<void> check_served(const Serving& serving, const sim::ServingRequest& request) {
   if (!serving.scenario.split)
     return fail("--mapping", "a load on a mapping of one's own", "stepcast infer for one iteration");
   if (serving.cp > 1)
@@ -73,29 +72,38 @@ Expected<void> check_requests(
     return fail("--pp", "a load on several stages of groups with sequences of their own",
         "--pp 1 or --dp-attention 1, or stepcast infer for one iteration");
   const NetworkSpec& network = serving.network();
-  const sim::Batcher group(policy);
+  const bool learned = network.positions == Positions::learned && network.max_positions > 0;
+  if (learned && request.prompt + request.output > network.max_positions)
+    return fail("--input",
+        fmt::format("a request of {} + {} positions, and {} has learned positions for {}", request.prompt,
+            request.output, network.id, network.max_positions),
+        fmt::format("at most {} with what comes out", network.max_positions));
+  if (sees_picked_blocks(network, request.prompt + request.output))
+    return fail("--input",
+        fmt::format("a request of {} + {} positions, and beyond {} queries of {} see picked keys, and what picks "
+                    "them is not told",
+            request.prompt, request.output, network.dense_positions, network.id),
+        fmt::format("at most {} with what comes out", network.dense_positions));
+  return {};
+}
+
+bool has_room(const sim::ServingRequest& request, const sim::BatchingPolicy& policy) {
+  return sim::Batcher(policy).blocks_at_end(request) <= policy.own_blocks();
+}
+
+Expected<void> check_requests(
+    const Serving& serving, const std::vector<sim::ServingRequest>& requests, const sim::BatchingPolicy& policy) {
   for (const sim::ServingRequest& request : requests) {
-    const bool learned = network.positions == Positions::learned && network.max_positions > 0;
-    if (learned && request.prompt + request.output > network.max_positions)
-      return fail("--input",
-          fmt::format("a request of {} + {} positions, and {} has learned positions for {}", request.prompt,
-              request.output, network.id, network.max_positions),
-          fmt::format("at most {} with what comes out", network.max_positions));
-    if (sees_picked_blocks(network, request.prompt + request.output))
-      return fail("--input",
-          fmt::format("a request of {} + {} positions, and beyond {} queries of {} see picked keys, and what picks "
-                      "them is not told",
-              request.prompt, request.output, network.dense_positions, network.id),
-          fmt::format("at most {} with what comes out", network.dense_positions));
-    if (const std::int64_t blocks = group.blocks_at_end(request); blocks > policy.own_blocks())
-      return fail("--gpus",
-          fmt::format("a request of {} + {} positions needs {} blocks of {}{}, and the cache of a GPU beside {} of "
-                      "weights has {}{}",
-              request.prompt, request.output, blocks, policy.block,
-              policy.shared_blocks > 0 ? fmt::format(" beside {} of the shared head", policy.shared_blocks) : "",
-              format_bytes(Bytes(serving.weight_bytes())), policy.blocks,
-              serving.stages > 1 ? " for each of its lanes, of which every stage has one" : ""),
-          "more GPUs, narrower --weights or --kv, or shorter requests");
+    TRY(check_served(serving, request));
+    if (has_room(request, policy)) continue;
+    return fail("--gpus",
+        fmt::format("a request of {} + {} positions needs {} blocks of {}{}, and the cache of a GPU beside {} of "
+                    "weights has {}{}",
+            request.prompt, request.output, sim::Batcher(policy).blocks_at_end(request), policy.block,
+            policy.shared_blocks > 0 ? fmt::format(" beside {} of the shared head", policy.shared_blocks) : "",
+            format_bytes(Bytes(serving.weight_bytes())), policy.blocks,
+            serving.stages > 1 ? " for each of its lanes, of which every stage has one" : ""),
+        "more GPUs, narrower --weights or --kv, or shorter requests");
   }
   return {};
 }

@@ -61,6 +61,11 @@ class ServedTimes {
 
 /// Errors: a request that no cache of this policy holds by itself, with what it needs; several stages of groups with
 /// sequences of their own.
+/// Whether a request is within what the network and the engine are forecast for.
+Expected<void> check_served(const Serving& serving, const sim::ServingRequest& request);
+/// Whether the cache beside the weights holds the request to its end.
+bool has_room(const sim::ServingRequest& request, const sim::BatchingPolicy& policy);
+/// Both, of each request.
 Expected<void> check_requests(
     const Serving& serving, const std::vector<sim::ServingRequest>& requests, const sim::BatchingPolicy& policy);
 

@@ -1,11 +1,10 @@
 #include "studies/records/doubts.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 
 #include <fmt/format.h>
 
+#include "model/errors/carried.h"
 #include "model/base/json_reader.h"
 #include "studies/records/doubts/embedded_doubts.h"
 #include "studies/records/name_pattern.h"
@@ -69,18 +68,7 @@ DoubtRule read_rule(JsonObject& row) {
   return rule;
 }
 
-std::vector<DoubtRule> read_embedded_doubts() {
-  std::vector<DoubtRule> all;
-  for (const EmbeddedFile& file : embedded_doubts()) {
-    auto read = read_doubts(std::string(file.text), fmt::format("doubts/{}", file.name));
-    if (!read) {
-      fmt::print(stderr, "{}\n", to_text(read.error()));
-      std::abort();
-    }
-    all.insert(all.end(), read->begin(), read->end());
-  }
-  return all;
-}
+std::vector<DoubtRule> read_embedded_doubts() { return carried_rows(embedded_doubts(), "doubts", read_doubts); }
 
 bool fits_texts(const Run& run, const DoubtRule& rule) {
   return std::all_of(std::begin(doubt_texts), std::end(doubt_texts), [&](const DoubtText& field) {

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "model/base/comma_list.h"
+#include "model/errors/error_context.h"
 #include "model/base/text.h"
 #include "sim/schedule/schedule_table.h"
 #include "studies/run/split/mapping_text.h"
@@ -152,7 +153,7 @@ class Splitter {
     const std::string id = schedule_id(run_.parallel.schedule.value_or(""));
     if (std::ranges::find(usual_schedules, id) != std::end(usual_schedules)) return {};
     const auto kind = find_schedule(id);
-    if (!kind) return fail("parallel/schedule", kind.error().what, kind.error().hint);
+    if (!kind) return tl::unexpected(error_at("parallel/schedule", kind.error()));
     if ((*kind)->takes_slices)
       return fail("parallel/schedule", fmt::format("{} cuts sequences, and a record does not say into how many", id),
           "a schedule of whole sequences: 1f1b, gpipe, zb-h1");

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/errors/error_context.h"
 #include "model/network/hf/config.h"
 #include "model/base/json_reader.h"
 #include "model/base/quantity_text.h"
@@ -30,7 +31,9 @@ auto named_row(const Rows& rows, const std::string& name, const std::string& kin
         fmt::format("'{:.80}' is a file whose name does not end in .json: no {} is read from it", name, kind),
         kind == "network" ? fmt::format("--launch {:.80} in place of NETWORK reads what a framework is told", name)
                           : fmt::format("stepcast list {}s shows those of the catalogue", kind));
-  if (!row) return fail(where, row.error().what, row.error().hint + fmt::format("; stepcast list {}s shows all", kind));
+  if (!row)
+    return tl::unexpected(
+        with_more_hint(error_at(where, row.error()), fmt::format("stepcast list {}s shows all", kind)));
   return row;
 }
 
@@ -100,12 +103,6 @@ Expected<Chosen<NetworkSpec>> read_config(const std::string& text, const std::st
   return chosen;
 }
 
-/// "shown.json:/network:/heads" is one pointer, "shown.json:/network/heads".
-Error at_one_pointer(Error error, const std::string& front, const std::string& instead) {
-  if (error.where.starts_with(front)) error.where.replace(0, front.size(), instead);
-  return error;
-}
-
 /// The encoder that may stand in place of the network's own, as `show` wrote it; it is read as the network's own.
 Expected<NetworkSpec> read_other_encoder(const nlohmann::json& shown, const std::string& where) {
   nlohmann::json other = shown.at("network");
@@ -114,7 +111,7 @@ Expected<NetworkSpec> read_other_encoder(const nlohmann::json& shown, const std:
     return fail(where, fmt::format("{:.60} is no encoder", other["encoder"].dump()),
         "an object, as show network FILE --json writes it");
   auto network_or = read_network(other.dump(), where);
-  if (!network_or) return tl::unexpected(at_one_pointer(network_or.error(), where + ":/encoder", where));
+  if (!network_or) return tl::unexpected(renamed_front(network_or.error(), where + ":/encoder", where));
   NetworkSpec& network = *network_or;
   if (network.encoders.empty() || network.encoders.front().projectors.empty() || !network.encoders.front().sound)
     return fail(where, "an encoder of sound stands here", "as show network FILE --json writes it");
@@ -138,7 +135,7 @@ Expected<Chosen<NetworkSpec>> read_shown(const std::string& text, const std::str
     return fail(where, fmt::format("these layers are not forecast: {}", shown.at("not_forecast").dump()),
         "the file of a network that is");
   auto network = read_network(shown.at("network").dump(), where);
-  if (!network) return tl::unexpected(at_one_pointer(network.error(), where + ":/", where + "/"));
+  if (!network) return tl::unexpected(at_one_pointer(network.error(), where));
   Chosen<NetworkSpec> chosen{std::move(*network), ""};
   if (shown.contains("other_encoder")) {
     TRY(chosen.sound, read_other_encoder(shown, name + ":/other_encoder"));

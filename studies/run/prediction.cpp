@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "dataflow/lower/lower.h"
+#include "model/errors/error_context.h"
 #include "studies/run/sequence_slices.h"
 
 namespace stepcast::run {
@@ -102,11 +103,7 @@ void add_doubts(Prediction& prediction, const Scenario& scenario) {
 
 /// The simulator speaks of the cap as it is, not of where it was said.
 Error with_cap_origin(Error error, const PipelineChoice& pipeline) {
-  const std::string name = "memory-cap";
-  if (error.where != name) return error;
-  error.where = pipeline.cap_where;
-  if (error.hint.starts_with(name)) error.hint.replace(0, name.size(), pipeline.cap_where);
-  return error;
+  return renamed_place(std::move(error), "memory-cap", pipeline.cap_where);
 }
 
 Expected<StepReport> forecast_step(const Scenario& scenario, const Program& program, const StageCosts& cost) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/errors/error_context.h"
 #include "model/base/json_reader.h"
 #include "studies/run/encoders.h"
 
@@ -16,12 +17,6 @@ using Json = nlohmann::ordered_json;
 /// The text of an object inside the file. The strict reader has already refused what nlohmann would let pass.
 std::string inner_text(const std::string& text, const std::string& key) { return Json::parse(text).at(key).dump(); }
 
-/// "run.json:/network" and an error at ":/layers" make "run.json:/network/layers".
-Error joined(Error error, const std::string& where) {
-  if (error.where.starts_with(where + ":/")) error.where.erase(where.size(), 1);
-  return error;
-}
-
 template <typename Row, typename Choose, typename Read>
 Expected<void> read_noun(JsonObject& file, const std::string& text, const std::string& key,
     std::optional<Chosen<Row>>& slot, Choose choose, Read read) {
@@ -29,7 +24,7 @@ Expected<void> read_noun(JsonObject& file, const std::string& text, const std::s
   const std::string where = file.where(key);
   if (file.type_of(key) == "object") {
     auto row = read(inner_text(text, key), where);
-    if (!row) return tl::unexpected(joined(row.error(), where));
+    if (!row) return tl::unexpected(at_one_pointer(row.error(), where));
     slot = Chosen<Row>{std::move(*row), ""};
     return {};
   }

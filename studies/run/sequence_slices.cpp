@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "dataflow/lower/lower.h"
+#include "model/errors/error_context.h"
 #include "sim/schedule/schedule_table.h"
 #include "sim/step.h"
 #include "studies/run/split/split.h"
@@ -84,8 +85,8 @@ Expected<std::vector<Program>> lower_slices(const Scenario& scenario, const Prog
   plan.sequence /= scenario.pipeline.slices;
   auto first = lower(scenario.network.row, plan, scenario.stack.row);
   if (!first)
-    return fail(scenario.pipeline.slices_where,
-        fmt::format("a slice has {} positions: {}", plan.sequence, first.error().what), first.error().hint);
+    return tl::unexpected(error_at(scenario.pipeline.slices_where,
+        error_about(fmt::format("a slice has {} positions", plan.sequence), first.error())));
   TRY(check_whole_positions(scenario, plan));
   return slice_programs(*first, static_cast<int>(scenario.pipeline.slices));
 }

@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "model/errors/error_context.h"
 #include "model/base/quantity_text.h"
+#include "model/base/text.h"
 #include "studies/run/forecast.h"
 #include "studies/run/usual_software.h"
 #include "studies/scale/horizon.h"
@@ -95,6 +97,8 @@ std::string plan_text(const Ways& ways, bool full) {
 }
 
 void try_ways(const Request& request, const Ways& ways, RungRun& best) {
+  const std::string batch_said = request.says(FieldId::global_batch) ? request.where(FieldId::global_batch)
+                                                                     : std::string(flag_of(FieldId::global_batch));
   const bool may_recompute = !request.says(FieldId::recompute);
   for (const bool full : {false, true}) {
     if (full && !may_recompute) return;
@@ -104,7 +108,7 @@ void try_ways(const Request& request, const Ways& ways, RungRun& best) {
     if (!prediction) {
       const Error error = prediction.error();
       if (!best.outcome && best.binds != Binds::batch) {
-        best.binds = error.where == "--global-batch" ? Binds::batch : Binds::split;
+        best.binds = error.where == batch_said ? Binds::batch : Binds::split;
         best.why = error.what;
       }
       return;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "model/errors/error_context.h"
 #include "sim/schedule/schedule_table.h"
 #include "sim/schedule/search/auto.h"
 #include "sim/schedule/bound/bound.h"
@@ -122,7 +123,8 @@ Expected<std::vector<int>> chunk_choices(const ScheduleRequest& request) {
   const int chunks = request.chunks_given ? request.size.chunks : entries == 2 * ranks ? 2 : 1;
   auto fits = check_list_lengths(request, "--auto", chunks * ranks, 1);
   if (!fits && !request.chunks_given)
-    fits.error().hint = fmt::format("a list of {} for one stage per rank, of {} for two", ranks, 2 * ranks);
+    return tl::unexpected(
+        with_hint(fits.error(), fmt::format("a list of {} for one stage per rank, of {} for two", ranks, 2 * ranks)));
   if (!fits) return tl::unexpected(fits.error());
   return std::vector<int>{chunks};
 }

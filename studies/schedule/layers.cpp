@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "model/errors/error_context.h"
 #include "model/base/json_reader.h"
 #include "sim/schedule/layers/layer_layout.h"
 #include "sim/schedule/layers/partition.h"
@@ -100,7 +101,8 @@ Expected<std::vector<int>> split_by(
     return std::vector<int>(layers.begin(), layers.end());
   }
   auto split = choice.kind == LayoutChoice::Kind::even ? split_evenly(problem) : split_layers(problem);
-  if (!split) return fail("--stages", split.error().what, split.error().hint + ", chunks counted");
+  if (!split)
+    return tl::unexpected(with_hint(error_at("--stages", split.error()), split.error().hint + ", chunks counted"));
   return std::move(split->layers);
 }
 

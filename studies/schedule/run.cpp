@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "model/errors/error_context.h"
 #include "sim/schedule/bound/bound.h"
 #include "sim/schedule/schedule_table.h"
 #include "studies/schedule/run.h"
@@ -21,12 +22,7 @@ constexpr FieldFlag field_flags[] = {{"ranks", "--stages"}, {"micro-batches", "-
 }  // namespace
 
 Error in_schedule_flags(Error error) {
-  for (const FieldFlag& row : field_flags)
-    if (error.where == row.field) error.where = row.flag;
-  for (const FieldFlag& row : field_flags) {
-    const std::string field = row.field;
-    if (error.hint.starts_with(field + " ")) error.hint.replace(0, field.size(), row.flag);
-  }
+  for (const FieldFlag& row : field_flags) error = renamed_place(std::move(error), row.field, row.flag);
   return error;
 }
 

@@ -1,3 +1,4 @@
+#include "model/errors/error_context.h"
 #include "studies/serve/prompt_pool.h"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ std::vector<sim::ServingRequest> read_alone(std::vector<sim::ServingRequest> req
 
 Error error_of_prompts(Error error) {
   for (const char* flag : {"--machine", "--engine", "--gpus", "--node-gpus", "--tp", "--pp", "--ep", "--dp-attention"})
-    if (error.where == flag) error.where = fmt::format("--prefill{}", flag + 1);
+    if (error.where == flag) return error_at(fmt::format("--prefill{}", flag + 1), std::move(error));
   return error;
 }
 

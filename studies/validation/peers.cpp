@@ -1,11 +1,10 @@
 #include "studies/validation/peers.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 
 #include <fmt/format.h>
 
+#include "model/errors/carried.h"
 #include "model/base/json_reader.h"
 #include "studies/records/name_pattern.h"
 #include "studies/validation/published/embedded_peers.h"
@@ -45,18 +44,7 @@ PeerError read_peer(JsonObject& row) {
   return peer;
 }
 
-std::vector<PeerError> read_embedded_peers() {
-  std::vector<PeerError> all;
-  for (const EmbeddedFile& file : embedded_peers()) {
-    auto read = read_peers(std::string(file.text), fmt::format("published/{}", file.name));
-    if (!read) {
-      fmt::print(stderr, "{}\n", to_text(read.error()));
-      std::abort();
-    }
-    all.insert(all.end(), read->begin(), read->end());
-  }
-  return all;
-}
+std::vector<PeerError> read_embedded_peers() { return carried_rows(embedded_peers(), "published", read_peers); }
 
 }  // namespace
 

@@ -1,7 +1,6 @@
 // Which collective the rows of nccl-tests are: outputs before 2.16.9 do not say. The columns, the size of a rank's part
 // and busbw/algbw leave few; a name decides between those.
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -9,6 +8,7 @@
 
 #include "calibrate/import/nccl/nccl_run.h"
 #include "calibrate/import/tables/plain_words.h"
+#include "model/base/text.h"
 
 namespace stepcast::calibrate::nccl {
 namespace {
@@ -103,9 +103,8 @@ Expected<KindRanks> as_named(
 }  // namespace
 
 Expected<std::optional<CollectiveKind>> kind_in_name(std::string_view name, const std::string& where) {
-  std::string letters;
-  for (const char c : name)
-    if (c != '_' && c != '-') letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  std::string letters = lower_case(name);
+  std::erase_if(letters, [](char c) { return c == '_' || c == '-'; });
   for (const KindWord& row : kind_words) {
     if (letters.find(row.word) == std::string::npos) continue;
     if (!row.kind) return fail(where, fmt::format("a run of {}", row.word), kind_hint);

@@ -115,11 +115,9 @@ std::optional<std::string> reshaped(std::string text, std::string_view rest, She
   if (rest[0] == '%' || rest[0] == '#') return without_end(std::move(text), rest);
   if (rest[0] == '/') return with_other(text, rest);
   if (rest[0] == ':') return part_of(text, rest, variables);
-  if (rest != "^^" && rest != ",,") return std::nullopt;
-  for (char& c : text) {
-    const auto letter = static_cast<unsigned char>(c);
-    c = static_cast<char>(rest == "^^" ? std::toupper(letter) : std::tolower(letter));
-  }
+  if (rest == ",,") return lower_case(text);
+  if (rest != "^^") return std::nullopt;
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return text;
 }
 

@@ -56,10 +56,8 @@ std::string bare_name(std::string_view name) {
   if (name.size() > longest_name) return {};
   if (const std::size_t scope = name.rfind("::"); scope != std::string_view::npos) name.remove_prefix(scope + 2);
   if (name.starts_with("torch.")) name.remove_prefix(6);
-  std::string bare;
-  for (const char c : name)
-    if (std::isalnum(static_cast<unsigned char>(c)))
-      bare += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  std::string bare = lower_case(name);
+  std::erase_if(bare, [](unsigned char c) { return std::isalnum(c) == 0; });
   return bare;
 }
 

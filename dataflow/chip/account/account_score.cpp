@@ -135,22 +135,26 @@ ScoreTable score_table(const ChipProgram& chip) {
   return table;
 }
 
-double level_bytes(const Nest& nest, const Counts& counts, const ScoreTable& table, int level) {
-  double bytes = 0;
+namespace {
+
+/// The accesses to a level, each times what a word of its tensor weighs there.
+double weighed_accesses(const Nest& nest, const Counts& counts, const std::vector<double>& weights, int level) {
+  double sum = 0;
   for (int t = 0; t < nest.tensors; ++t) {
     const TensorCount& at = counts.at[level][t];
-    bytes += (at.reads + at.fills + at.updates) * table.word_bytes[level * nest.tensors + t];
+    sum += (at.reads + at.fills + at.updates) * weights[level * nest.tensors + t];
   }
-  return bytes;
+  return sum;
+}
+
+}  // namespace
+
+double level_bytes(const Nest& nest, const Counts& counts, const ScoreTable& table, int level) {
+  return weighed_accesses(nest, counts, table.word_bytes, level);
 }
 
 double level_energy_pj(const Nest& nest, const Counts& counts, const ScoreTable& table, int level) {
-  double energy = 0;
-  for (int t = 0; t < nest.tensors; ++t) {
-    const TensorCount& at = counts.at[level][t];
-    energy += (at.reads + at.fills + at.updates) * table.energy_pj[level * nest.tensors + t];
-  }
-  return energy * static_cast<double>(counts.instances[level]);
+  return weighed_accesses(nest, counts, table.energy_pj, level) * static_cast<double>(counts.instances[level]);
 }
 
 double inner_bytes(const Nest& nest, const Counts& counts, const ScoreTable& table, int level) {

@@ -11,6 +11,7 @@
 #include "dataflow/translate/cluster/placements.h"
 #include "dataflow/notation/written.h"
 #include "model/base/contains.h"
+#include "model/errors/error_context.h"
 #include "model/base/text.h"
 
 namespace stepcast::dataflow {
@@ -140,10 +141,10 @@ class PlacementReader {
     ReadOperand row{access, tensor.name, output, line->arrow, {}, {}, line->position};
     const Monoid monoid = output ? network_.blocks.front().operators[op].monoid : Monoid::sum;
     const auto slots = [&](const std::string& text) {
-      auto read = syntax_.place(text, program_.meshes.front(), access.loops.size(), monoid);
-      if (!read && read.error().where.empty()) read.error().where = to_text(line->position);
-      if (!read) read.error().what = fmt::format("{} '{}': {}", tensor.name, text, read.error().what);
-      return read;
+      return syntax_.place(text, program_.meshes.front(), access.loops.size(), monoid).map_error([&](Error error) {
+        if (error.where.empty()) error = error_at(to_text(line->position), std::move(error));
+        return error_about(fmt::format("{} '{}'", tensor.name, text), std::move(error));
+      });
     };
     TRY(auto first, slots(line->stored));
     row.used = row.home = first;

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "model/base/contains.h"
+#include "model/errors/error_context.h"
 #include "model/base/text.h"
 #include "model/network/hf/absent_layers.h"
 #include "model/network/hf/families/families.h"
@@ -148,11 +149,10 @@ Expected<const HfFamily*> choose_family(JsonObject& file, const std::string& arc
 Error with_way_of_reading(Error error, const std::string& text, const std::string& where) {
   for (const HfFamily& family : hf_family_table())
     if (read_hf_config(text, where, family.id)) {
-      error.hint = fmt::format("--as {0} reads it as {0}; {1}", family.id, error.hint);
-      return error;
+      std::string hint = fmt::format("--as {0} reads it as {0}; {1}", family.id, error.hint);
+      return with_hint(std::move(error), std::move(hint));
     }
-  error.hint += "; none of these families knows all of its keys";
-  return error;
+  return with_more_hint(std::move(error), "none of these families knows all of its keys");
 }
 
 /// "meta-llama/Llama-3.1-8B" or ".../Llama-3.1-8B/config.json" gives llama-3.1-8b.
@@ -283,7 +283,7 @@ Error in_keys_of(JsonObject& config, Error error, const std::string& where) {
   for (const FieldKeys& row : table) {
     if (error.where != fmt::format("{}:/{}", where, row.field)) continue;
     for (const char* key : row.keys)
-      if (config.has(key)) return {config.where(key), error.what, error.hint};
+      if (config.has(key)) return error_at(config.where(key), std::move(error));
   }
   return error;
 }

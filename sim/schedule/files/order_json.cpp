@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "model/errors/error_context.h"
 #include "model/base/json_reader.h"
 #include "model/base/json_writer.h"
 #include "sim/schedule/files/pytorch_cells.h"
@@ -121,8 +122,7 @@ void read_times(JsonObject& file, OrderFile& result) {
 }
 
 Expected<void> checked(const std::string& where, const Order& order) {
-  if (auto ok = check_order(order); !ok)
-    return fail(fmt::format("{}: {}", where, ok.error().where), ok.error().what, ok.error().hint);
+  if (auto ok = check_order(order); !ok) return tl::unexpected(error_in(where, ok.error()));
   return {};
 }
 

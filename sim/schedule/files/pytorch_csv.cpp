@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "model/errors/error_context.h"
 #include "sim/schedule/files/pytorch_cells.h"
 
 namespace stepcast::sim {
@@ -219,7 +220,7 @@ Expected<void> check_at_cells(const Reading& reading) {
     if (error.where != fmt::format("rank {}", step.rank) || !error.what.starts_with(action + " ")) continue;
     return pytorch::refuse(reading.cells, step, error.what.substr(action.size() + 1), error.hint);
   }
-  return fail(fmt::format("{}: {}", reading.cells.where, error.where), error.what, error.hint);
+  return tl::unexpected(error_in(reading.cells.where, std::move(error)));
 }
 
 void write_ranks(Reading& reading) {

@@ -5,6 +5,7 @@
 #include "calibrate/import/tables/scan_table.h"
 #include "calibrate/import/timings_file.h"
 #include "model/base/contains.h"
+#include "model/errors/error_context.h"
 #include "model/catalog.h"
 #include "studies/calibrate/calibrate.h"
 #include "studies/calibrate/fit_start.h"
@@ -36,7 +37,7 @@ bool is_same_scan(const ScanLaw& a, const ScanLaw& b) { return a.function == b.f
 Expected<Profile> with_scans(const std::vector<FittedScan>& fits, std::size_t rows, const Arguments& arguments) {
   const std::string& id = fits.front().gpu;
   const auto gpu = find_row(built_in().gpus, id, "gpu");
-  if (!gpu) return fail("tables", gpu.error().what, gpu.error().hint);
+  if (!gpu) return tl::unexpected(error_at("tables", gpu.error()));
   TRY(auto profile, start_profile(arguments.value("--start"), **gpu));
   TRY(profile.id, fitted_id(arguments.value("--id"), **gpu));
   std::vector<ScanLaw> laws;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "calibrate/import/tables/plain_words.h"
+#include "model/errors/error_context.h"
 #include "model/machine/gpu_words.h"
 #include "model/yaml/yaml.h"
 #include "studies/engines/deployment/values.h"
@@ -313,13 +314,12 @@ Expected<std::vector<EngineLine>> deployment_lines(
     const std::string& text, const std::string& where, const std::map<std::string, std::string>& defined) {
   const auto documents = read_yaml(text, where);
   if (!documents) {
-    Error error = documents.error().error();
-    if (error.where.empty()) error.where = where;
+    const Error& error = documents.error().error();
     if (const std::size_t line = helm_line(text); line > 0)
       return fail(fmt::format("{}:{}", where, line),
           "a template of a Helm chart, which is no manifest before it is filled in",
           "what `helm template CHART -f values.yaml` prints, or the chart's values file");
-    return tl::unexpected(std::move(error));
+    return tl::unexpected(error.where.empty() ? error_at(where, error) : error);
   }
   ContainerReader reader(where, defined);
   reader.scaled = scaled_parts(*documents, where);

@@ -1,11 +1,11 @@
 #include "studies/engines/line/engine_program.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 
 #include <fmt/format.h>
 
+#include "model/errors/carried.h"
 #include "studies/engines/embedded_engine_arguments.h"
 
 namespace stepcast::engines {
@@ -87,14 +87,7 @@ constexpr EngineProgram program_rows[] = {
 };
 // clang-format on
 
-launch::ArgumentTables read_tables() {
-  auto read = launch::read_argument_tables(embedded_engine_arguments());
-  if (!read) {
-    fmt::print(stderr, "{}\n", to_text(read.error()));
-    std::abort();
-  }
-  return std::move(*read);
-}
+launch::ArgumentTables read_tables() { return carried(launch::read_argument_tables(embedded_engine_arguments())); }
 
 }  // namespace
 

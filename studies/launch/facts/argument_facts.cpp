@@ -3,23 +3,16 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstdlib>
 
 #include <fmt/format.h>
 
+#include "model/errors/carried.h"
 #include "studies/launch/facts/embedded_arguments.h"
 
 namespace stepcast::launch {
 namespace {
 
-ArgumentTables read_embedded_arguments() {
-  auto read = read_argument_tables(embedded_arguments());
-  if (!read) {
-    fmt::print(stderr, "{}\n", to_text(read.error()));
-    std::abort();
-  }
-  return std::move(*read);
-}
+ArgumentTables read_embedded_arguments() { return carried(read_argument_tables(embedded_arguments())); }
 
 }  // namespace
 

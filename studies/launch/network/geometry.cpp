@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "calibrate/import/tables/plain_words.h"
+#include "model/errors/error_context.h"
 #include "model/base/text.h"
 #include "model/catalog.h"
 #include "model/network/network_rules.h"
@@ -267,7 +268,7 @@ class GeometryReader {
   /// Rules between numbers speak of our own fields: says which argument holds the one that is wrong.
   [[nodiscard]] Error in_words_of_launch(Error error) const {
     if (error.where.ends_with("/experts/capacity_factor") && ask_.answering(Asked::capacity) != nullptr)
-      error.where = ask_.where(Asked::capacity);
+      return error_at(ask_.where(Asked::capacity), std::move(error));
     return error;
   }
 

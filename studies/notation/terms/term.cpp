@@ -3,14 +3,14 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdio>
-#include <cstdlib>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/errors/carried.h"
 #include "model/base/contains.h"
 #include "model/base/json_reader.h"
+#include "model/base/text.h"
 #include "studies/notation/terms/embedded_terms.h"
 
 namespace stepcast::notation {
@@ -57,18 +57,7 @@ Term read_term(JsonObject& row) {
   return term;
 }
 
-std::vector<Term> read_embedded() {
-  std::vector<Term> all;
-  for (const EmbeddedFile& file : embedded_terms()) {
-    auto read = read_terms(std::string(file.text), fmt::format("terms/{}", file.name));
-    if (!read) {
-      fmt::print(stderr, "{}\n", to_text(read.error()));
-      std::abort();
-    }
-    all.insert(all.end(), read->begin(), read->end());
-  }
-  return all;
-}
+std::vector<Term> read_embedded() { return carried_rows(embedded_terms(), "terms", read_terms); }
 
 /// Names that hold the word or that it holds, then the nearest by letters: at most six.
 std::vector<std::string> near_terms(const std::string& word) {
@@ -92,10 +81,8 @@ std::vector<std::string> near_terms(const std::string& word) {
 }  // namespace
 
 std::string normalised_term(const std::string& word) {
-  std::string out;
-  for (const char c : word)
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
-      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  std::string out = lower_case(word);
+  std::erase_if(out, [](unsigned char c) { return std::isalnum(c) == 0; });
   return out;
 }
 

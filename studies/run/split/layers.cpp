@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/errors/error_context.h"
 #include "sim/schedule/layers/partition.h"
 
 namespace stepcast::run {
@@ -59,13 +60,12 @@ Expected<LayerCounts> given_layers(const LayoutChoice& choice, const NetworkSpec
   if (auto fits = check_layers(layout, static_cast<int>(network.layers), static_cast<int>(network.mtp_layers),
           static_cast<int>(stages), static_cast<int>(chunks), where);
       !fits) {
-    Error error = fits.error();
-    error.hint += "; " + nearest_layout(choice, network, parts);
+    const std::string nearest = nearest_layout(choice, network, parts);
     const auto entries = static_cast<std::int64_t>(layout.stages.size());
     if (entries != parts && entries % stages == 0 && layout.layers() == network.layers)
-      error.hint = fmt::format(
-          "{} virtual stages are --chunks {}; {}", entries, entries / stages, nearest_layout(choice, network, parts));
-    return tl::unexpected(std::move(error));
+      return tl::unexpected(with_hint(
+          fits.error(), fmt::format("{} virtual stages are --chunks {}; {}", entries, entries / stages, nearest)));
+    return tl::unexpected(with_more_hint(fits.error(), nearest));
   }
   if (layout.stages.back().predictions != network.mtp_layers)
     return fail(where, "prediction modules m stand on another stage than the loss L, where they run here",
@@ -84,7 +84,8 @@ Expected<LayerCounts> nearly_even_layers(std::int64_t layers, std::int64_t parts
   problem.stages = static_cast<int>(parts);
   problem.bare_ends = true;
   const auto partition = split_evenly(problem);
-  if (!partition) return fail(where, partition.error().what, partition.error().hint + ", times the chunks");
+  if (!partition)
+    return tl::unexpected(with_hint(error_at(where, partition.error()), partition.error().hint + ", times the chunks"));
   return LayerCounts(partition->layers.begin(), partition->layers.end());
 }
 

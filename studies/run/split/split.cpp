@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/errors/error_context.h"
 #include "sim/schedule/schedule_table.h"
 
 namespace stepcast::run {
@@ -112,7 +113,7 @@ bool runs_schedule(std::string_view schedule, std::int64_t stages, std::int64_t 
 
 Expected<void> check_schedule(const ScheduledRun& run, const std::string& where, const std::string& batch_where) {
   const auto kind = find_schedule(run.schedule);
-  if (!kind) return fail(where, kind.error().what, kind.error().hint);
+  if (!kind) return tl::unexpected(error_at(where, kind.error()));
   if (too_many_actions(run.stages, run.chunks, run.micro_batches))
     return fail(batch_where,
         fmt::format(
@@ -120,7 +121,7 @@ Expected<void> check_schedule(const ScheduledRun& run, const std::string& where,
         fmt::format("at most {:.0f} in all: a smaller global batch or a larger micro-batch", most_actions));
   const auto legal = check_size(**kind, schedule_size(run.stages, run.chunks, run.micro_batches));
   if (legal) return {};
-  return fail(where, fmt::format("{}: {}", run.schedule, legal.error().what), legal.error().hint);
+  return tl::unexpected(error_at(where, error_about(run.schedule, legal.error())));
 }
 
 }  // namespace stepcast::run

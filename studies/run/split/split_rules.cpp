@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/errors/error_context.h"
 #include "studies/run/split/sequence_rules.h"
 
 namespace stepcast::run {
@@ -259,9 +260,8 @@ std::string schedule_hint(const BrokenSplit& a) {
 Error schedule_error(const BrokenSplit& a) {
   const Split& split = a.split;
   const ScheduledRun run{split.schedule, split.pp, split.chunks, split.micro_batches};
-  Error error = check_schedule(run, a.origin(FieldId::schedule), a.origin(FieldId::global_batch)).error();
-  if (std::string hint = schedule_hint(a); !hint.empty()) error.hint = std::move(hint);
-  return error;
+  return with_hint(
+      check_schedule(run, a.origin(FieldId::schedule), a.origin(FieldId::global_batch)).error(), schedule_hint(a));
 }
 
 using Holds = bool (*)(const Split&, const SplitSize&, const NetworkSpec&);

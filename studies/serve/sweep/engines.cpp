@@ -52,8 +52,12 @@ Expected<sim::Servers> Engines::servers(
       engine.serving.attention_groups(), engine.serving.stages, engine.serving.engine.host_per_request,
       infer::stage_parts(engine.serving)};
   if (servers.policy.blocks <= 0)
-    return fail("--tp", "weights leave no room for a cache", "more --tp, or narrower --weights");
-  TRY(infer::check_requests(engine.serving, {longest}, servers.policy));
+    return fail("", limits.prompts ? "where prompts are read, weights leave no room for a cache"
+                                   : "weights leave no room for a cache");
+  TRY(infer::check_served(engine.serving, longest));
+  if (!infer::has_room(longest, servers.policy))
+    return fail("", limits.prompts ? "a prompt is longer than the cache beside the weights where it is read"
+                                   : "a request is longer than the cache beside the weights");
   TRY(infer::check_positions(
       {longest.prompt + longest.output, 0, asked_->positions}, engine.serving.engine, "--input"));
   return servers;
@@ -78,7 +82,7 @@ Expected<sim::Servers> Engines::servers(const MadeEngine& engine, const Configur
 Expected<sim::Servers> Engines::prompt_servers(const MadeEngine& engine, const Configuration& c) const {
   sim::ServingRequest longest = this->longest();
   longest.output = 1;  // the pool of words says the others
-  const SplitLimits limits{c.prompts->most_sequences, c.prompts->most_positions};
+  const SplitLimits limits{c.prompts->most_sequences, c.prompts->most_positions, true};
   auto servers = this->servers(engine, asked_->law.prompts.mean(), limits, longest);
   if (!servers) return tl::unexpected(error_of_prompts(servers.error()));
   servers->replicas = c.prompts->replicas;

@@ -22,7 +22,8 @@ class Engines {
   explicit Engines(const Asked& asked) : asked_(&asked) {}
   /// The engine of one replica. Errors: what it cannot be, as stepcast serve says it.
   Expected<MadeEngine*> of(const Configuration& configuration);
-  /// All replicas. Errors: no room for the cache, or for the longest request.
+  /// All replicas. Errors: no room for the cache, or for the longest request, without numbers, which differ from one
+  /// configuration to the next.
   Expected<sim::Servers> servers(const MadeEngine& engine, const Configuration& configuration) const;
   /// The same of its pool of prompts, which it must have. Errors name that pool's flags.
   Expected<MadeEngine*> of_prompts(const Configuration& configuration);
@@ -33,6 +34,7 @@ class Engines {
       std::int64_t, std::int64_t>;
   struct SplitLimits {
     std::int64_t most_sequences = 0, most_positions = 0;
+    bool prompts = false;  ///< of the pool that reads them
   };
   Expected<MadeEngine*> of(const Key& key);
   [[nodiscard]] Expected<sim::Servers> servers(

@@ -86,9 +86,9 @@ class Exploration {
     if (!asked_.replicas.empty() && std::ranges::count(asked_.replicas, configuration.replicas) == 0)
       return found_.refuse("not so many replicas were asked for", loads);
     const auto engine = engines_.of(configuration);
-    if (!engine) return found_.refuse(fmt::format("{}: {}", engine.error().where, engine.error().what), loads);
+    if (!engine) return found_.refuse(reason_of(engine.error()), loads);
     const auto servers = engines_.servers(**engine, configuration);
-    if (!servers) return found_.refuse(short_reason(servers.error()), loads);
+    if (!servers) return found_.refuse(reason_of(servers.error()), loads);
     const sim::MeanField field(means_, *servers, (*engine)->timer);
     Candidate candidate{configuration};
     for (const double load : asked_.loads) found_.take(candidate, load, field.of(steady_load(asked_, load)));

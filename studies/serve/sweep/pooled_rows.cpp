@@ -38,12 +38,12 @@ Pool<Field> pool_of(const Configuration& part, const sim::RequestMeans& means, c
     const std::function<Expected<sim::Servers>(const MadeEngine&)>& servers_of) {
   Pool<Field> pool{part, nullptr, {}, {}};
   if (!engine) {
-    pool.refused = fmt::format("{}: {}", engine.error().where, engine.error().what);
+    pool.refused = reason_of(engine.error());
     return pool;
   }
   const auto servers = servers_of(**engine);
   if (!servers) {
-    pool.refused = short_reason(servers.error());
+    pool.refused = reason_of(servers.error());
     return pool;
   }
   pool.engine = *engine;
@@ -84,7 +84,7 @@ class PoolPairs {
     std::string apart;  // why keys do not go from one to the other
     if (prompts.engine != nullptr && words.engine != nullptr) {
       const infer::Serving &reads = prompts.engine->serving, &says = words.engine->serving;
-      if (const auto joined = infer::check_pools(reads, says); !joined) apart = short_reason(joined.error());
+      if (const auto joined = infer::check_pools(reads, says); !joined) apart = reason_of(joined.error());
       else sending = infer::transfer_of(reads, says, asked_.law.prompts.mean());
     }
     for (const std::int64_t gpus : asked_.gpus) {

@@ -21,13 +21,8 @@ bool needs_first_word(const Target& target) { return target.name != "tpot"; }
 
 }  // namespace
 
-std::string short_reason(const Error& error) {
-  const bool prompts = error.where.starts_with("--prefill");
-  if (error.where == "--gpus") return "a request is longer than the cache beside the weights";
-  if (error.where == "--prefill-gpus") return "a prompt is longer than the cache beside the weights where it is read";
-  if (error.where == "--tp" || error.where == "--prefill-tp")
-    return prompts ? fmt::format("where prompts are read, {}", error.what) : error.what;
-  return fmt::format("{}: {}", error.where, error.what);
+std::string reason_of(const Error& error) {
+  return error.where.empty() ? error.what : fmt::format("{}: {}", error.where, error.what);
 }
 
 Rows::Rows(const Asked& asked) : asked_(&asked), output_(asked.law.outputs.mean()) {}

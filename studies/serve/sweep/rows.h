@@ -42,7 +42,7 @@ class Rows {
   double output_;  ///< words of a mean request
 };
 
-/// Why an engine cannot serve, without the numbers, which differ from one to the next.
-std::string short_reason(const Error& error);
+/// Why a configuration has no row, in the words that rows of one reason are counted by.
+std::string reason_of(const Error& error);
 
 }  // namespace stepcast::serve::sweeping

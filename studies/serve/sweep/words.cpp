@@ -32,8 +32,8 @@ template <class Count> std::string count_of(Count value) { return std::to_string
 const std::vector<AxisColumn>& axis_columns() {
   using C = const Configuration&;
   static const std::vector<AxisColumn> columns = {
-      {"machine", true, [](C c) { return machine_name(c.machine); }},
-      {"engine", true, [](C c) { return c.engine.empty() ? std::string("vllm") : c.engine; }},
+      {"machine", true, [](C c) { return machine_name(c.machine); }, true},
+      {"engine", true, [](C c) { return c.engine.empty() ? std::string("vllm") : c.engine; }, true},
       {"weights", true, [](C c) { return or_usual(c.weights); }},
       {"kv", true, [](C c) { return or_usual(c.cache); }},
       {"gpus", false, [](C c) { return count_of(c.gpus); }},
@@ -76,9 +76,8 @@ ConfigurationWords::ConfigurationWords(const Explored& explored) {
 std::string ConfigurationWords::of(const Configuration& configuration) const {
   std::string words;
   for (const AxisColumn* column : varying_) {
-    const std::string title = column->title;
-    const bool alone = title == "engine" || title == "machine";
-    words += fmt::format("{}{}{}", words.empty() ? "" : ", ", alone ? "" : title + " ", column->text(configuration));
+    const std::string title = column->speaks_alone ? "" : fmt::format("{} ", column->title);
+    words += fmt::format("{}{}{}", words.empty() ? "" : ", ", title, column->text(configuration));
   }
   return words.empty() ? "the only configuration" : words;
 }

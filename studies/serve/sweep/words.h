@@ -12,6 +12,7 @@ struct AxisColumn {
   const char* title;
   bool name;  ///< of something, and no number
   std::string (*text)(const Configuration& configuration);
+  bool speaks_alone = false;  ///< the value says by itself what it is of
 };
 /// In the order in which tables show them.
 const std::vector<AxisColumn>& axis_columns();

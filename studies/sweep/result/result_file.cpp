@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "model/errors/error_context.h"
 #include "studies/cli/part_file.h"
 #include "studies/print/digits.h"
 #include "studies/run/forecast.h"
@@ -56,10 +57,8 @@ bool claim(PartFile& part, const std::string& name) {
 Expected<SweepResult> read_earlier(const std::string& name, const std::string& flag, const SweepResult& mine) {
   auto earlier = read_result_file(name);
   if (!earlier) {
-    Error error = earlier.error();
-    error.what += "; nothing was changed in it";
-    error.hint = "it cannot be resumed: name another file, or remove it to begin anew";
-    return tl::unexpected(error);
+    return fail(earlier.error().where, earlier.error().what + "; nothing was changed in it",
+        "it cannot be resumed: name another file, or remove it to begin anew");
   }
   if (const std::string differs = question_difference(earlier->question, mine.question); !differs.empty())
     return fail(flag, fmt::format("{} holds the result of another question: {}", name, differs),

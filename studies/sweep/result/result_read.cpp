@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "model/errors/error_context.h"
 #include "model/base/json_reader.h"
 #include "studies/sweep/result/result.h"
 
@@ -24,9 +25,9 @@ struct ResultLines {
 
 /// A syntax error stands in line 1 of its line.
 template <typename T> Expected<T> finish_line(JsonObject& json, T value, const std::string& at) {
-  auto done = json.finish(std::move(value));
-  if (!done && done.error().where.starts_with(at + ":1:")) done.error().where.replace(at.size(), 3, " column ");
-  return done;
+  return json.finish(std::move(value)).map_error([&](Error error) {
+    return renamed_front(std::move(error), at + ":1:", at + " column ");
+  });
 }
 
 void read_size(JsonObject& json, const std::string& key, std::uint64_t& out, std::int64_t least = 0) {

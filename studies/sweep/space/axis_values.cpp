@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "model/base/contains.h"
+#include "model/errors/error_context.h"
 #include "model/base/text.h"
 #include "model/base/whole_number.h"
 #include "studies/sweep/space/axes.h"
@@ -75,9 +76,9 @@ class AxisValueReader {
   }
 
   Expected<std::int64_t> number(const std::string& text) const {
-    auto parsed = parse_count(text, where_, row_.type.least, row_.type.most);
-    if (!parsed) parsed.error().hint += "; " + ways_to_write_numbers(row_.type);
-    return parsed;
+    return parse_count(text, where_, row_.type.least, row_.type.most).map_error([&](Error error) {
+      return with_more_hint(std::move(error), ways_to_write_numbers(row_.type));
+    });
   }
 
   Expected<void> take_number(const std::string& text) {
@@ -106,8 +107,8 @@ class AxisValueReader {
   Expected<void> take_word(const std::string& text) {
     if (!row_.axis.own_word.empty() && text == row_.axis.own_word) return add(text);
     if (auto good = row_.is_noun() ? check_tier(text) : check_field(row_, text, where_); !good) {
-      if (!row_.axis.own_word.empty()) good.error().hint += fmt::format("; or {}", row_.axis.own_word);
-      return good;
+      if (row_.axis.own_word.empty()) return good;
+      return tl::unexpected(with_more_hint(good.error(), fmt::format("or {}", row_.axis.own_word)));
     }
     return add(text);
   }

@@ -3,58 +3,13 @@
 
 #include <cmath>
 
-#include "model/catalog.h"
-#include "model/base/embedded.h"
-#include "model/profile/collective_law.h"
-#include "model/profile/kernel_features.h"
-#include "model/profile/kernel_law.h"
 #include "model/profile/profile.h"
 #include "model/profile/read_laws.h"
 #include "model/profile/scan_law.h"
+#include "tests/model/profile/round_profile.h"
 
 namespace stepcast {
 namespace {
-
-Gpu round_gpu(const std::string& id, double bf16_tflops, double memory_gb_per_s) {
-  Gpu gpu;
-  gpu.id = id;
-  gpu.name = id;
-  gpu.architecture = "round";
-  gpu.peak[static_cast<int>(Precision::bf16)] = FlopsPerSecond(bf16_tflops * 1e12);
-  gpu.peak[static_cast<int>(Precision::fp8)] = FlopsPerSecond(2 * bf16_tflops * 1e12);
-  gpu.memory_bandwidth = BytesPerSecond(memory_gb_per_s * 1e9);
-  gpu.scale_up_bandwidth = BytesPerSecond(100e9);
-  return gpu;
-}
-
-ScanLaw scan_that_takes(Seconds time, const char* kernels) {
-  ScanLaw law;
-  law.function = "gated_delta", law.t0 = time, law.kernels = kernels;
-  return law;
-}
-
-Profile round_profile() {
-  Profile profile;
-  profile.id = "round";
-  profile.name = "Round";
-  profile.gpu = "round-1";
-  profile.context = "made by hand";
-  profile.regime = "burst";
-  profile.sustained_slowdown = 1.1;
-  profile.step_spread = {0.9, 1.1};
-  profile.step_spread_source = "none";
-  profile.gemm = {
-      {Precision::bf16, Seconds(5e-6), FlopsPerSecond(80e12), BytesPerSecond(900e9), 2, Source::fitted, {0.9, 1.1}}};
-  profile.attention = {Seconds(1e-5), FlopsPerSecond(60e12), 300, 0.8, Source::fitted, {0.8, 1.2}};
-  profile.memory = {Seconds(2e-6), BytesPerSecond(800e9), Source::assumed, {0.9, 1.2}};
-  CollectiveCurve curve{CollectiveKind::all_gather, FabricKind::nvswitch, 8, Seconds(1e-5), BytesPerSecond(80e9),
-      Bytes(1e6), 0.5, {}, Source::measured, {0.9, 1.1}};
-  curve.points = {{Bytes(1e3), Seconds(1e-5)}, {Bytes(1e9), Seconds(1.25e-2)}};
-  profile.collectives = {curve};
-  profile.scale_out = {
-      {FabricKind::infiniband, 0.9, Seconds(25e-6), Seconds(12e-6), Seconds(0), Source::assumed, {0.8, 1.5}}};
-  return profile;
-}
 
 std::string with(std::string text, const std::string& from, const std::string& to) {
   const auto at = text.find(from);
@@ -217,14 +172,6 @@ TEST(Profile, two_laws_of_one_precision_are_refused) {
   EXPECT_EQ(error_of(write_profile(profile)).where, "p.json:/gemm/1/precision");
 }
 
-Profile profile_with_roofs() {
-  Profile profile = round_profile();
-  profile.roofs = {{"hbm copy", 900e9, "burst"}, {"fp8 block-scaled", 150e12, "burst"}, {"bf16", 85e12, "sustained"}};
-  profile.host.stream_kernel = Seconds(2e-6);
-  profile.host.event = Seconds(5e-7);
-  return profile;
-}
-
 TEST(Profile, measured_roofs_and_host_costs_go_to_the_file_and_back) {
   const std::string text = write_profile(profile_with_roofs());
   EXPECT_NE(text.find(R"({"of":"hbm copy","rate_bytes_per_s":900000000000.0,"regime":"burst"})"), std::string::npos)
@@ -261,161 +208,6 @@ TEST(Profile, wrong_roofs_say_where) {
   Profile twice = profile_with_roofs();
   twice.roofs.push_back(twice.roofs[0]);
   EXPECT_EQ(error_of(write_profile(twice)).where, "p.json:/roofs/3/of");
-}
-
-TEST(Profile, roofs_stay_with_the_gpu_they_were_measured_on) {
-  const Profile scaled =
-      scaled_profile(profile_with_roofs(), round_gpu("round-1", 100, 1000), round_gpu("round-2", 200, 3000));
-  EXPECT_TRUE(scaled.roofs.empty());
-  EXPECT_DOUBLE_EQ(scaled.host.stream_kernel.value(), 0);
-}
-
-TEST(Profile, missing_precisions_take_the_bf16_share_of_the_peak) {
-  const Profile full = with_all_precisions(round_profile(), round_gpu("round-1", 100, 1000));
-  const RooflineLaw* fp8 = find_gemm(full, Precision::fp8);
-  ASSERT_NE(fp8, nullptr);
-  EXPECT_DOUBLE_EQ(fp8->compute.value(), 160e12);  // 80 of 100 with bf16, so 160 of 200
-  EXPECT_EQ(fp8->source, Source::transferred);
-  EXPECT_EQ(find_gemm(full, Precision::nvfp4), nullptr);
-}
-
-TEST(Profile, scaled_by_the_datasheet_ratio) {
-  const Profile scaled =
-      scaled_profile(round_profile(), round_gpu("round-1", 100, 1000), round_gpu("round-2", 200, 3000));
-  EXPECT_EQ(scaled.gpu, "round-2");
-  EXPECT_DOUBLE_EQ(scaled.gemm[0].compute.value(), 160e12);
-  EXPECT_DOUBLE_EQ(scaled.gemm[0].memory.value(), 2700e9);
-  EXPECT_DOUBLE_EQ(scaled.memory.memory.value(), 2400e9);
-  EXPECT_DOUBLE_EQ(scaled.attention.compute.value(), 120e12);
-  EXPECT_DOUBLE_EQ(scaled.collectives[0].bandwidth.value(), 80e9);  // same links
-  EXPECT_EQ(scaled.gemm[0].source, Source::transferred);
-  EXPECT_LT(scaled.step_spread.p10, 0.9);
-}
-
-TEST(Profile, datasheet_rates_stay_below_the_datasheet) {
-  const Gpu gpu = round_gpu("round-9", 100, 1000);
-  const Profile profile = datasheet_profile(gpu);
-  for (const RooflineLaw& law : profile.gemm) {
-    EXPECT_LT(law.compute, gpu.peak[static_cast<int>(law.precision)]);
-    EXPECT_EQ(law.source, Source::datasheet);
-  }
-  EXPECT_LT(profile.memory.memory, gpu.memory_bandwidth);
-  EXPECT_TRUE(collective_time(profile, CollectiveKind::all_reduce, FabricKind::nvswitch, 4, Bytes(1e6)).has_value());
-}
-
-TEST(DefaultProfile, own_profile_first_then_datasheet) {
-  const std::vector<Profile> profiles{round_profile()};
-  EXPECT_EQ(default_profile(round_gpu("round-1", 100, 1000), profiles).id, "round");
-  EXPECT_EQ(default_profile(round_gpu("round-7", 100, 1000), profiles).id, "round-7-datasheet");
-}
-
-TEST(DefaultProfile, every_gpu_of_the_catalogue_has_one_that_says_its_source) {
-  for (const Gpu& gpu : built_in().gpus) {
-    const Profile profile = default_profile(gpu, built_in().profiles);
-    EXPECT_EQ(profile.gpu, gpu.id);
-    EXPECT_FALSE(profile.gemm.empty()) << gpu.id;
-    EXPECT_FALSE(profile.context.empty()) << gpu.id;
-    const Precision main = gpu.peak[static_cast<int>(Precision::bf16)].value() > 0 ? Precision::bf16 : Precision::fp16;
-    ASSERT_NE(find_gemm(profile, main), nullptr) << gpu.id;
-  }
-}
-
-TEST(DefaultProfile, a100_with_40_gb_is_scaled_from_its_sister) {
-  for (const Gpu& gpu : built_in().gpus) {
-    if (gpu.id != "a100-40gb") continue;
-    EXPECT_EQ(default_profile(gpu, built_in().profiles).id, "a100-40gb-from-a100-sxm-80");
-  }
-}
-
-TEST(ProfileCatalogue, rates_lie_between_a_third_of_the_datasheet_and_the_datasheet) {
-  ASSERT_GE(built_in().profiles.size(), 6u);
-  for (const Profile& profile : built_in().profiles) {
-    const auto gpu = find_row(built_in().gpus, profile.gpu, "gpu");
-    ASSERT_TRUE(gpu.has_value()) << profile.id;
-    for (const RooflineLaw& law : profile.gemm) {
-      const double share = law.compute / (*gpu)->peak[static_cast<int>(law.precision)];
-      EXPECT_GT(share, 0.33) << profile.id << " " << to_text(law.precision);
-      EXPECT_LE(share, 1.0) << profile.id << " " << to_text(law.precision);
-      EXPECT_LE(law.memory / (*gpu)->memory_bandwidth, 1.0) << profile.id;
-    }
-    for (const CollectiveCurve& curve : profile.collectives)
-      EXPECT_GT(curve_time(curve, Bytes(1e9)).value(), curve_time(curve, Bytes(1e8)).value()) << profile.id;
-  }
-}
-
-/// Fewer rows may be padded to more. Tiles explain a quarter; between paddings that are asked about some is left.
-TEST(ProfileCatalogue, a_product_takes_no_longer_than_one_of_more_rows_but_for_its_tiles) {
-  constexpr double most = 1.35;
-  int laws = 0, bounded = 0;
-  for (const Profile& profile : built_in().profiles)
-    for (const RooflineLaw& law : profile.gemm) {
-      ++laws, bounded += law.refinement.bounded_by_padding ? 1 : 0;
-      double worst = 0;
-      for (const double n : {1024, 7168, 8192, 28672})
-        for (const double k : {1024, 2048, 7168, 8192}) {
-          Seconds least(INFINITY);  // with more rows
-          for (double m = 8192; m >= 32; m -= m > 1024 ? 128 : 32) {
-            const Seconds time = gemm_time(law, profile.units, {m, n, k, 1, law.precision, law.block_scaled}).time;
-            worst = std::max(worst, time / least);
-            least = std::min(least, time);
-          }
-        }
-      EXPECT_LT(worst, most) << profile.id << " " << to_text(law.precision) << (law.block_scaled ? " in blocks" : "");
-    }
-  EXPECT_GT(laws, 40);
-  EXPECT_EQ(bounded, 2);  // DeepGEMM's on H100 and H200
-}
-
-std::string embedded_text(const std::string& name) {
-  for (const EmbeddedFile& file : embedded_catalog())
-    if (file.name == name) return std::string(file.text);
-  return "";
-}
-
-TEST(ProfileCatalogue, forecasts_read_one_file_and_single_kernels_two) {
-  std::size_t steps = 0, kernels = 0;
-  for (const ProfileRow& row : built_in().profiles) {
-    const std::string own = embedded_text("profiles/" + row.id + ".json"),
-                      added = embedded_text("kernels/" + row.id + ".json");
-    EXPECT_EQ(write_step_part(row.whole()), own) << row.id;
-    if (!added.empty()) {
-      EXPECT_EQ(write_kernel_part(row.whole()), added) << row.id;
-    }
-    for (const RooflineLaw& law : row.steps().gemm) EXPECT_TRUE(law.refinement.correction.empty()) << row.id;
-    EXPECT_TRUE(row.steps().attention_kernels.empty() && row.steps().memory_ops.empty() && row.steps().moe.empty())
-        << row.id;
-    // One file with both parts, as users have it, is the same profile.
-    const auto whole = read_profile(write_profile(row.whole()), row.id);
-    ASSERT_TRUE(whole) << to_text(whole.error());
-    EXPECT_EQ(write_step_part(*whole), own);
-    steps += own.size(), kernels += added.size();
-  }
-  EXPECT_LT(steps, 250'000u);
-  EXPECT_GT(kernels, 6 * steps);
-  for (const EmbeddedFile& file : embedded_catalog()) {
-    if (!file.name.starts_with("kernels/")) continue;
-    const std::string id(file.name.substr(8, file.name.size() - 8 - 5));
-    EXPECT_TRUE(find_row(built_in().profiles, id, "profile").has_value()) << file.name;
-  }
-}
-
-/// The round profile with a correction of its products: 20 % more everywhere.
-Profile corrected_profile() {
-  Profile profile = round_profile();
-  Refinement& refinement = profile.gemm[0].refinement;
-  refinement.use = CorrectionUse::kernels;
-  refinement.software = "ours";
-  refinement.held_out = {0.02, 0.01, 0.05, 0.8, 300};
-  refinement.spread = {0.95, 1.05};
-  Correction& correction = refinement.correction;
-  correction.depth = 1;
-  correction.feature = {0};
-  correction.threshold = {10};
-  correction.value = {0.1823F, 0.1823F};
-  correction.low.assign(gemm_feature_names.size(), -100);
-  correction.high.assign(gemm_feature_names.size(), 100);
-  profile.gemm[0].alone = {0.06, 250, true};
-  return profile;
 }
 
 TEST(Profile, two_parts_make_the_whole) {
@@ -462,31 +254,6 @@ TEST(Profile, what_does_not_fit_its_other_part_is_named) {
   Profile attention = profile;
   attention.attention.refinement.use = CorrectionUse::kernels_and_steps;
   EXPECT_EQ(error_of(write_profile(attention)).where, "p.json:/attention/correction_use");
-}
-
-TEST(DefaultProfile, where_a_correction_is_dropped_its_figures_go_too) {
-  Gpu from = round_gpu("round-1", 100, 1000), wide = round_gpu("round-2", 200, 1000);
-  from.multiprocessors = 100, wide.multiprocessors = 200;
-  const Profile scaled = scaled_profile(corrected_profile(), from, wide);
-  EXPECT_EQ(scaled.gemm[0].refinement.use, CorrectionUse::none);
-  EXPECT_EQ(scaled.gemm[0].refinement.held_out.samples, 0);
-  EXPECT_EQ(scaled.gemm[0].alone.samples, 250) << "of the law alone, where it was fitted";
-}
-
-TEST(ProfileCatalogue, a100_products_and_collectives_as_published) {
-  const auto found = find_row(built_in().profiles, "a100-sxm-80", "profile");
-  ASSERT_TRUE(found.has_value());
-  const Profile& a100 = **found;
-  // 8192^3 in bf16 at about 250 TFLOP/s: 1.1e12 FLOP in 4.4 to 4.6 ms.
-  const double product =
-      roofline_time(*find_gemm(a100, Precision::bf16), Flops(2 * 8192.0 * 8192 * 8192), Bytes(3 * 8192.0 * 8192 * 2))
-          .value();
-  EXPECT_NEAR(product, 4.5e-3, 0.2e-3);
-  // all_reduce of 512 MiB over 8 GPUs: 222 GB/s bus bandwidth (aiconfigurator 095f58a).
-  const double received = 1.75 * 512 * 1024 * 1024;
-  const auto reduce = collective_time(a100, CollectiveKind::all_reduce, FabricKind::nvswitch, 8, Bytes(received));
-  EXPECT_NEAR(received / reduce->time.value(), 222e9, 5e9);
-  EXPECT_EQ(a100.sustained_slowdown, 1);
 }
 
 }  // namespace
