@@ -29,7 +29,7 @@ struct ServingWishes {
   std::int64_t node_gpus = 0;      ///< that it has of each node; 0: all of them
   std::int64_t longest = 0;        ///< positions of the longest request that it is told to take; 0: it is not told
   std::string layout;              ///< layers of each stage, "31,30"; "": as the engine deals them out
-  std::string context;             ///< how prompts come to all keys: "gather", "ring"; "": gather
+  std::string context;             ///< how prompts come to all keys: "gather", "ring", "exchange"; "": gather
   std::int64_t predicts_behind = 0;     ///< so many layers of its file stand before this network, a layer that guesses
   run::Request::Value mapping;          ///< text of the notation in place of the split; "": none
   run::Request::Value prompts_mapping;  ///< beside it, of prompts; "": the same
