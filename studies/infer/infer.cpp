@@ -147,7 +147,8 @@ std::vector<Flag> engine_flags() {
           .key = "",
           .value = "WAY",
           .group = split,
-          .doc = "how prompts on --cp ranks come to all keys: gather (default) or ring"},
+          .doc =
+              "how prompts on --cp ranks come to all keys: gather (default), ring, or exchange: heads for positions"},
       count_flag("--dcp", split,
           "of tp ranks with the same key heads, so many parts of the cache (decode context parallel)", 32'768)};
 }

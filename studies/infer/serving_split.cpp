@@ -1,7 +1,9 @@
 #include "studies/infer/serving_split.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -155,17 +157,32 @@ std::string with_context(std::string mapping, const std::string& alias) {
   return mapping;
 }
 
+/// How prompts that are split by position come to all keys. The cache is split by position, or by heads.
+struct ContextWay {
+  std::string_view name;
+  const char* alias;
+  bool by_heads, latents;  ///< latents: goes with a latent cache, of which all heads are one
+  const char* of_latents;
+};
+constexpr ContextWay context_ways[] = {{"gather", "pcp", false, true, ""}, {"ring", "pcp_ring", false, false, "a ring"},
+    {"exchange", "pcp_exchange", true, false, "an exchange"}};
+
 /// Prompts by position over cp; words of a sequence see its keys on all of cp. `prompts` is the mapping whose ranks of
 /// cp have tokens of their own.
 Expected<void> lay_context(const ServingWishes& wishes, const std::string& prompts, ServingSplit& out) {
   const NetworkSpec& n = out.scenario.network.row;
   if (wishes.dcp > 1) return fail("--dcp", "a cache that is split twice, by --cp, too", "one of them");
-  if (!wishes.context.empty() && wishes.context != "gather" && wishes.context != "ring")
-    return fail("--cp-way", fmt::format("unknown way '{:.40}'", wishes.context), "gather or ring");
-  if (wishes.context == "ring" && n.latent.kv_rank > 0) return fail("--cp-way", "a ring of latent keys", "gather");
+  const auto way =
+      std::ranges::find(context_ways, wishes.context.empty() ? "gather" : wishes.context, &ContextWay::name);
+  if (way == std::end(context_ways))
+    return fail("--cp-way", fmt::format("unknown way '{:.40}'", wishes.context), "exchange, gather or ring");
+  if (!way->latents && n.latent.kv_rank > 0)
+    return fail("--cp-way", fmt::format("{} of latent keys", way->of_latents), "gather");
   std::string& mapping = out.scenario.plan.mapping;
-  out.prompts_mapping = with_context(prompts, wishes.context == "ring" ? "pcp_ring" : "pcp");
-  mapping = with_line(with_context(mapping, ""), "at attn.core, attn.cache: par t on cp");
+  out.prompts_mapping = with_context(prompts, way->alias);
+  mapping = with_context(mapping, "");
+  if (way->by_heads) mapping += "\nat attn.core, attn.cache: par g*r on cp";  // of those that tp left
+  else mapping = with_line(mapping, "at attn.core, attn.cache: par t on cp");
   out.cp = wishes.cp;
   return {};
 }

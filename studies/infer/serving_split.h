@@ -33,7 +33,7 @@ struct ServingWishes {
   /// not tell it; nothing: by the network's name.
   std::optional<std::int64_t> positions;
   std::string layout;                   ///< layers of each stage, "31,30"; "": as the engine deals them out
-  std::string context;                  ///< how prompts come to all keys: "gather", "ring"; "": gather
+  std::string context;                  ///< how prompts come to all keys: "gather", "ring", "exchange"; "": gather
   std::int64_t predicts_behind = 0;     ///< so many layers of its file stand before this network, a layer that guesses
   run::Request::Value mapping;          ///< text of the notation in place of the split; "": none
   run::Request::Value prompts_mapping;  ///< beside it, of prompts; "": the same

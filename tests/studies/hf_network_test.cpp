@@ -93,8 +93,8 @@ TEST(HfNetwork, ShowSaysWhatStaysWide) {
     "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 100, "max_position_embeddings": 128,
     "tie_word_embeddings": false,
     "quantization_config": {"quant_method": "fp8", "ignored_layers": ["re:.*self_attn.*"]}})";
-  EXPECT_THAT(run_line("show network " + file).out,
-      HasSubstr("weights stored as fp8: --weights fp8 (attention, which it leaves"));
+  EXPECT_THAT(
+      run_line("show network " + file).out, HasSubstr("weights stored as fp8: --weights fp8 (attention left wide)"));
 }
 
 /// InternVL3's files name experts that its encoder does not have.

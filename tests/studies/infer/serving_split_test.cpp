@@ -155,6 +155,28 @@ TEST(ServingSplit, ContextParallelHalvesPrompts) {
   EXPECT_NEAR(part_of(round, "K ring")->bytes.value(), part_of(half, "K all_gather")->bytes.value(), 1);
 }
 
+/// Positions are exchanged for heads around the core (Ulysses): each of 2 ranks gives a half of its half of what tp
+/// left it, 1024 positions of 16 query heads. The cache is split by heads, which words find there.
+TEST(ServingSplit, PromptsMayExchangeHeads) {
+  ServingWishes wishes;
+  wishes.network = "llama3-70b", wishes.machine = "dgx-h100", wishes.tp = 4, wishes.cp = 2;
+  const Serving gathered = served(wishes);
+  wishes.context = "exchange";
+  const Serving exchanged = served(wishes);
+  const sim::Rows prompt{1, 2048, 0}, words{8, 1, 4095};
+  const sim::IterationTime one = ServingCost(exchanged).time(prompt), other = ServingCost(gathered).time(prompt);
+  EXPECT_EQ(part_of(one, "Q all_to_all")->bytes.value(), 80.0 * 1024 * 8 * 128 * 2);
+  EXPECT_EQ(part_of(one, "K all_to_all")->bytes.value(), 80.0 * 1024 * 1 * 128 * 2);
+  EXPECT_EQ(part_of(one, "O all_to_all")->bytes.value(), part_of(one, "Q all_to_all")->bytes.value());
+  EXPECT_EQ(part_of(one, "K all_gather"), nullptr);
+  EXPECT_NEAR(part_of(one, "attn.core")->flops / part_of(other, "attn.core")->flops, 1, 1e-3);
+  EXPECT_EQ(exchanged.cache_bytes(1000), gathered.cache_bytes(1000));
+  const sim::IterationTime said = ServingCost(exchanged).time(words);
+  EXPECT_EQ(part_of(said, "O.max all_reduce"), nullptr) << "a head has all of its keys";
+  EXPECT_EQ(part_of(said, "attn.core")->flops.value(),
+      part_of(ServingCost(gathered).time(words), "attn.core")->flops.value());
+}
+
 /// Both ranks of cp have the same words, and other tokens of a prompt: experts sum the former and gather the latter.
 TEST(ServingSplit, ExpertsUnderContextParallel) {
   ServingWishes wishes;
@@ -236,6 +258,7 @@ TEST(ServingSplit, WhatIsWrong) {
   refused("deepseek-v3.2 --prompt 100 --tp 4 --cp 3", "--cp: deepseek-v3.2 has keys that are picked");
   refused("llama3-70b --prompt 100 --tp 16 --cp 2 --dcp 2", "one of them");
   refused("llama3-70b --prompt 100 --tp 8 --cp 2 --cp-way about", "gather or ring");
+  refused("deepseek-v3 --prompt 100 --weights fp8-block --tp 8 --cp 2 --cp-way exchange", "an exchange of latent keys");
   const std::string tp = mapping_file("both.flow", "mesh tp:8\nuse tp, vocab\n");
   refused("llama3-70b --prompt 100 --tp 8 --mapping " + tp, "so do flags");
   refused("llama3-70b --prompt 100 --gpus 4 --mapping " + tp, "4 GPUs, but the mesh");
