@@ -1,6 +1,7 @@
 #include "studies/engines/bench_load.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <array>
 #include <cmath>
 
@@ -194,7 +195,8 @@ Expected<BenchLoad> sglang_load(SaidArguments& said) {
 Expected<BenchLoad> trtllm_load(SaidArguments& said, std::optional<MadeRequests> made) {
   BenchLoad load;
   const auto reads = said.text("dataset");
-  if (made && !made->file.empty() && reads && *reads != made->file) made.reset();
+  if (made && !made->file.empty() && reads && std::filesystem::path(*reads).lexically_normal().string() != made->file)
+    made.reset();
   said.find("dataset"), said.find("subcommand"), said.find("target_input_len"), said.find("target_output_len");
   TRY(const auto read, count_or(said, "num_requests", 0));
   const std::int64_t requests = read > 0 ? read : made ? made->count : 0;

@@ -126,7 +126,10 @@ class CommandReader {
 std::optional<MadeRequests> read_requests(const std::vector<std::optional<MadeRequests>>& made, SaidArguments server) {
   if (made.empty()) return std::nullopt;
   if (std::ranges::count(made, made.front()) == std::ssize(made)) return made.front();
-  const auto file = server.program->loads ? server.text("dataset") : std::nullopt;
+  // of requests that are not told nobody knows which file they are in
+  if (std::ranges::any_of(made, [](const std::optional<MadeRequests>& one) { return !one; })) return std::nullopt;
+  auto file = server.program->loads ? server.text("dataset") : std::nullopt;
+  if (file) file = std::filesystem::path(*file).lexically_normal().string();
   std::optional<MadeRequests> found;
   for (const std::optional<MadeRequests>& one : made)
     if (file && one && one->file == *file) found = one;  // the last one that was written

@@ -1,6 +1,7 @@
 #include "studies/engines/made_requests.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
 
 #include "model/base/contains.h"
@@ -45,8 +46,9 @@ std::optional<MadeRequests> made_requests(const EngineLine& line) {
              output = option(line, "--output-mean");
   const bool alike = option(line, "--input-stdev") == 0 && option(line, "--output-stdev") == 0;
   if (!alike || !count || !input || !output || *count < 1 || *input < 1 || *output < 1) return std::nullopt;
-  const std::string file = text_option(line, "--output");
-  return MadeRequests{*count, *input, *output, file.empty() && line.output.unset.empty() ? line.output.text : file};
+  std::string file = text_option(line, "--output");
+  if (file.empty() && line.output.unset.empty()) file = line.output.text;
+  return MadeRequests{*count, *input, *output, std::filesystem::path(file).lexically_normal().string()};
 }
 
 }  // namespace stepcast::engines

@@ -115,14 +115,6 @@ Expected<Answer> answer(const Question& question) {
       infer::stage_parts(out.serving)};
   out.gpus = out.serving.scenario.plan.gpus * question.replicas;
   TRY(infer::check_requests(out.serving, held, out.servers.policy));
-  std::int64_t longest = 0;
-  for (const sim::ServingRequest& request : held) longest = std::max(longest, request.prompt + request.output);
-  const std::int64_t positions =
-      question.engine.positions ? *question.engine.positions : engines::context_length(question.engine.network);
-  TRY(infer::check_positions(
-      {longest, question.engine.longest, positions}, out.serving.engine, question.trace ? "--trace" : "--input"));
-  TRY(infer::check_longest_request(out.serving, question.engine.longest, question.batching.most_positions));
-  warn_of_unsaid_longest(question, out);
   const auto count = static_cast<std::int64_t>(load.requests.size());
   if (question.warm_up >= count)
     return fail("--warm-up", fmt::format("{} of {} requests are not counted", question.warm_up, count),
@@ -132,6 +124,14 @@ Expected<Answer> answer(const Question& question) {
     out.serving.assumptions.push_back(fmt::format("{:.2f} tokens an iteration, ITL as if each came by itself",
         infer::words_of_iteration(out.serving.draft, question.guesses.accepted)));
   TRY(check_work(load, out.servers, times));
+  std::int64_t longest = 0;
+  for (const sim::ServingRequest& request : held) longest = std::max(longest, request.prompt + request.output);
+  const std::int64_t positions =
+      question.engine.positions ? *question.engine.positions : engines::context_length(question.engine.network);
+  TRY(infer::check_positions(
+      {longest, question.engine.longest, positions}, out.serving.engine, question.trace ? "--trace" : "--input"));
+  TRY(infer::check_longest_request(out.serving, question.engine.longest, question.batching.most_positions));
+  warn_of_unsaid_longest(question, out);
   std::optional<infer::ServedTimes> prompt_times;
   if (question.prompts) {
     TRY(out.prompts, prompt_pool_of(*question.prompts, out.serving, load.requests));

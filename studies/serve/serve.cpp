@@ -161,7 +161,7 @@ Expected<Question> question_of(const Arguments& arguments) {
     return fail(
         "--replicas", fmt::format("{} GPUs for {} replicas", asked.engine.gpus, asked.replicas), "a divisor of --gpus");
   asked.engine.gpus /= asked.replicas;
-  TRY(check_gpus(asked.engine, asked.replicas));
+  if (arguments.has("--tp")) TRY(check_gpus(asked.engine, asked.replicas));
   asked.batching = {count_of(arguments, "--most-sequences"), count_of(arguments, "--most-positions")};
   TRY(asked.engine.draft, infer::guesses_of(arguments, asked.guesses));
   TRY(asked.prompts, prompt_pool(arguments, asked.engine));

@@ -216,7 +216,7 @@ TEST(CountedEngines, NodesOfOneEngineAreAlike) {
 /// Two deployments of one file that are alike but for their GPUs are two engines, and neither stands for the other.
 TEST(CountedEngines, DeploymentsOnUnlikeGpusAreAskedFor) {
   const auto deployment = [](const std::string& name, int gpus, const std::string& kind) {
-    return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: " + name + "}\nspec:\n  replicas: 2\n" +
+    return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: " + name + "}\nspec:\n    replicas: 2\n" +
            pod_of("template", gpus, kind, "vllm serve Qwen/Qwen3-8B") + "---\n";
   };
   const auto alike = read(deployment("a", 1, "H100") + deployment("b", 1, "H100"));
