@@ -125,6 +125,14 @@ template <typename Visit> void each_joined(OperatorRun& run, const Visit& visit)
         });
     return;
   }
+  if (run.inputs() == 1 && !contains(run.op.output.loops, run.op.whole_loops.front())) {
+    // the first position alone
+    const int row = run.walk.index_of(run.op.whole_loops.front());
+    run.walk.all([&](const Offsets& at) {
+      if (at[row] == 0) visit(at[0], 0, at[1]);
+    });
+    return;
+  }
   if (run.inputs() == 2 && run.op.whole_loops.empty() && run.op.inputs[1].loops.size() == 1) {
     // one row stands at the first position in place of what is there
     const int row = run.walk.index_of(run.op.output.loops[1]);
