@@ -148,7 +148,6 @@ std::int64_t LaunchReader::starts_of_step(const LaunchLine& batch) const {
   if (step_tasks_ != 0) return step_tasks_;
   if (step_node_tasks_ != 0) return nodes > 0 && step_node_tasks_ > 0 ? nodes * step_node_tasks_ : 0;
   if (step_nodes_ == 0 && batch.ranks != 0) return batch.ranks;
-  if (step_nodes_ == 0 && batch.gpus_per_node > 0 && nodes > 0) return nodes * batch.gpus_per_node;
   return nodes;
 }
 
@@ -202,6 +201,11 @@ void LaunchReader::hold_against_job(const LaunchLine& batch) {
     out_.doubted =
         each_node ? fmt::format("srun starts {} on {} nodes, and it is told {}", launcher_, starts, told_nodes_)
                   : fmt::format("srun starts {} {} times, and it is told {} nodes", launcher_, starts, told_nodes_);
+  // as many scripts have it that start one a node by other means
+  if (out_.doubted.empty() && told_nodes_ > 0 && starts == job && starts > 0 && each_node && step_nodes_ == 0 &&
+      batch.gpus_per_node > 1)
+    out_.notes.push_back(fmt::format("srun starts {} {} times a node, as the job's header has it: --ntasks-per-node=1",
+        launcher_, batch.gpus_per_node));
   if (told_nodes_ > 0 && job > told_nodes_ && !in_step_)  // the rest of the job may run something else
     out_.notes.push_back(fmt::format("{} is told {} nodes in a job of {}", launcher_, told_nodes_, job));
   const std::size_t colon = nodes_range_.find(':');

@@ -1,6 +1,9 @@
 // One-line conditions ([ A = B ] && C), sums that set variables (((N *= 2)), let), and what read sets.
 #include <algorithm>
 #include <cctype>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -27,6 +30,24 @@ struct GuardForm {
   std::string_view opens, closes;
 };
 constexpr GuardForm guard_forms[] = {{"[[", " ]]"}, {"[", " ]"}, {"((", "))"}, {"test", " "}};
+
+/// As read splits a line: blanks in a row are one separator, other signs one each; the last of `most` pieces takes the
+/// rest. 0: as many as there are.
+std::vector<std::string> split_for_read(std::string_view text, std::string_view separators, std::size_t most) {
+  constexpr std::string_view blanks = " \t\n";
+  const bool runs = separators.find_first_not_of(blanks) == separators.npos;
+  std::vector<std::string> pieces;
+  if (runs) text = stripped(text);
+  while (!text.empty()) {
+    const std::size_t end = separators.empty() || pieces.size() + 1 == most
+                                ? text.size()
+                                : std::min(text.find_first_of(separators), text.size());
+    pieces.emplace_back(stripped(text.substr(0, end)));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (runs) text = stripped(text);
+  }
+  return pieces;
+}
 
 ShellTruth turned(ShellTruth holds) {
   return holds == ShellTruth::unknown ? holds : holds == ShellTruth::yes ? ShellTruth::no : ShellTruth::yes;
@@ -125,12 +146,54 @@ Expected<void> ShellReader::take_let(Place& place) {
   return here.cut ? pass_over(place) : step_over(place, here.length);
 }
 
-/// read and mapfile: what their variables hold then is not known.
+/// "IFS=, read -ra SIZES <<< $LIST" sets words of a text that is known. What read and mapfile take from elsewhere is
+/// not.
 Expected<void> ShellReader::take_read(Place& place) {
+  const std::size_t line = place.line();
   const WordsHere here = words_here(place);
-  for (std::size_t i = 1; i < here.words.size(); ++i)
-    if (assignment_length(here.words[i].marked() + "=") > 0) variables_.forget(here.words[i].marked());
-  return here.cut ? pass_over(place) : step_over(place, here.length);
+  std::string separators = " \t\n";
+  std::size_t command = 0;
+  if (const std::string first = here.words.empty() ? "" : here.words[0].shown(); first.starts_with("IFS="))
+    separators = first.substr(4), command = 1;
+  const bool separated = command == 0 || here.words[0].unset().empty();
+  bool array = false, plain = separated && here.words.size() > command && here.words[command].shown() == "read";
+  std::vector<std::string> names;
+  for (std::size_t i = command + 1; i < here.words.size(); ++i) {
+    const std::string word = here.words[i].shown();
+    if (assignment_length(word + "=") > 0) names.push_back(word), variables_.forget(word);
+    else if (word == "-a" || word == "-ra" || word == "-ar") array = true;
+    else plain = plain && word == "-r";
+  }
+  if (here.cut) return pass_over(place);
+  TRY(step_over(place, here.length));
+  // the signs ended the command
+  if (!place.line_known || !place.source.text.substr(0, place.at).ends_with("<<<")) return {};
+  const WordsHere text = words_here(place);
+  if (text.cut || text.words.empty()) return pass_over(place);
+  std::string whole;  // a variable without quotes stays one text there
+  for (const ShellText& word : text.words) {
+    plain = plain && word.unset().empty();
+    whole += (whole.empty() ? "" : " ") + word.shown();
+  }
+  if (plain && (array ? names.size() == 1 : !names.empty())) {
+    Settings set;
+    std::vector<ShellText> pieces;
+    for (std::string& piece : split_for_read(whole, separators, array ? 0 : names.size()))
+      pieces.emplace_back().put(piece, line);
+    if (array) set.emplace_back(names.front(), ShellValue{std::move(pieces), true, line, 0, {}});
+    for (std::size_t i = 0; !array && i < names.size(); ++i)
+      set.emplace_back(names[i], ShellValue{{i < pieces.size() ? pieces[i] : ShellText()}, false, line, 0, {}});
+    apply(std::move(set), true);
+  }
+  return step_over(place, text.length);
+}
+
+/// "IFS=, read ...", whose command stands behind what is set for it alone.
+bool ShellReader::reads_behind(Place& place, std::string_view token) {
+  if (!token.starts_with("IFS=")) return false;
+  const WordsHere here = words_here(place);
+  const std::string command = here.words.size() < 2 ? "" : here.words[1].shown();
+  return command == "read" || command == "mapfile" || command == "readarray";
 }
 
 }  // namespace stepcast::calibrate

@@ -132,7 +132,8 @@ Expected<void> ShellReader::take_command(Place& place) {
   if (token == "set" && place.rest().starts_with("set -- ")) return take_set(place);
   if (token == "sed") return take_change(place);
   if (token == "let") return take_let(place);
-  if (token == "read" || token == "mapfile" || token == "readarray") return take_read(place);
+  if (token == "read" || token == "mapfile" || token == "readarray" || reads_behind(place, token))
+    return take_read(place);
   if (take_guard(place, token)) return inner_;
   if (token == "unset" || (token == "export" && place.rest().starts_with("export -n "))) return take_unset(place);
   for (const std::string_view all : {"set -a", "set -o allexport", "set +a", "set +o allexport"})

@@ -131,6 +131,7 @@ class ShellReader {
   void set_by_sum(std::string_view sum, std::size_t line);
   Expected<void> take_let(Place& place);
   Expected<void> take_read(Place& place);
+  bool reads_behind(Place& place, std::string_view token);
   // other scripts, that it reads or runs, and files that it changes: other_scripts.cpp
   Expected<void> take_source(Place& place);
   std::optional<std::string> text_at_hand(const std::string& name);

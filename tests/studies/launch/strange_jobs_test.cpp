@@ -236,6 +236,8 @@ TEST_F(StrangeJobs, WhatAScriptSetsIsHeldAgainstItsJob) {
     EXPECT_THAT(predict("--megatron", head + job + program).out, HasSubstr("dp 32,")) << job;
   EXPECT_THAT(predict("--megatron", head + torchrun + "2" + program).out,
       testing::AllOf(HasSubstr("dp 16,"), HasSubstr("torchrun is told 2 nodes in a job of 4")));
+  EXPECT_THAT(predict("--megatron", head + eight + "srun " + torchrun + "4" + program).out,
+      testing::AllOf(HasSubstr("dp 32,"), HasSubstr("srun starts torchrun 8 times a node")));
   const std::string loop = "for NODE in a b; do\nsrun -N 1 -n 1 " + torchrun + "4" + program + "done\n";
   EXPECT_THAT(predict("--megatron", head + loop).out, HasSubstr("dp 32,"));
 }

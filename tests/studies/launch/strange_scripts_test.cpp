@@ -227,7 +227,7 @@ TEST_F(StrangersLaunch, TestsAndSumsOfOneLineAreFollowed) {
     EXPECT_THAT(ran.out, HasSubstr(said)) << script << ran.err;
   }
   EXPECT_THAT(predict("--megatron", "TP=2\n[ \"$BIG\" = 1 ] && TP=8\n" + run).err, HasSubstr("--define BIG="));
-  EXPECT_THAT(predict("--megatron", "TP=2\nread TP <<< 8\n" + run).err, HasSubstr("nothing sets $TP"));
+  EXPECT_THAT(predict("--megatron", "TP=2\nread TP < sizes.txt\n" + run).err, HasSubstr("nothing sets $TP"));
   EXPECT_THAT(predict("--megatron", "TP=2\n((TP = WAYS * 2))\n" + run).err, HasSubstr("nothing sets $TP"));
   const std::string held = "TP=2\nread -r -d '' MORE << EOM\n--tensor-model-parallel-size 8\nEOM\n";
   EXPECT_THAT(predict("--megatron", held + run.substr(0, run.size() - 1) + " $MORE\n").out, HasSubstr("tp 8,"));
@@ -427,6 +427,26 @@ TEST_F(StrangersLaunch, ScriptsThatAScriptWritesRunWhereTheyAreNamed) {
           sizes + tp + "$TP\n",
       "--print-scenario");
   EXPECT_THAT(sourced.out, HasSubstr("mesh tp:8")) << sourced.err;
+}
+
+/// What read takes from a text that is known is known; what it takes from elsewhere leaves no older value.
+TEST_F(StrangersLaunch, WordsThatReadTakesFromAText) {
+  const std::string start = "torchrun --nproc_per_node 8 pretrain_gpt.py" + sizes,
+                    named = start + " --tensor-model-parallel-size $TP --pipeline-model-parallel-size $PP\n",
+                    listed = start + " --tensor-model-parallel-size ${P[0]} --pipeline-model-parallel-size ${P[1]}\n";
+  for (const std::string& script : {"read -r TP PP <<< \"4 2\"\n" + named, "IFS=, read -r TP PP <<< 4,2\n" + named,
+           "L=\"4  2\"\nread TP PP <<< $L\n" + named, "read -ra P <<< \"4 2\"\n" + listed,
+           "P=(1 1)\nIFS=',' read -ra P <<< \"4,2\"\n" + listed})
+    EXPECT_THAT(
+        predict("--megatron", "#!/bin/bash\n" + script).out, testing::AllOf(HasSubstr("tp 4,"), HasSubstr("pp 2,")))
+        << script;
+  for (const std::string& script :
+      {"TP=1\nPP=1\nIFS=, read -r TP PP < sizes.txt\n" + named, "P=(1 1)\nIFS=, read -ra P <<< \"$UNKNOWN\"\n" + listed,
+          "P=(1 1)\nmapfile -t P <<< 4\n" + listed, "TP=1\nPP=1\nread -d : TP PP <<< \"4 2\"\n" + named}) {
+    const Ran ran = predict("--megatron", "#!/bin/bash\n" + script);
+    EXPECT_EQ(ran.code, 2) << script << ran.out;
+    EXPECT_THAT(ran.err, HasSubstr("nothing sets")) << script;
+  }
 }
 
 }  // namespace
