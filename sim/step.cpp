@@ -145,7 +145,7 @@ StepReport report_of(const StepView& view, Pipeline& pipeline, std::span<const P
   const std::vector<LawShare> shares = law_shares(view, tail);
   report.collectives = collective_rows(view, tail);
   const Spread interval = widened(step_interval(cost, program, shares, report.step_time),
-      doubt_of_moves(cost, report.collectives, view.critical, report.step_time));
+      doubt_of_moves(cost, program, report.collectives, view.critical, report.step_time));
   report.interval_kind = cost.tuning().fitted() && !program.unlike_measured ? "" : spread_of_kind(program).runs;
   report.p10 = report.step_time * interval.p10;
   report.p90 = report.step_time * interval.p90;

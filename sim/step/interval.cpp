@@ -159,9 +159,10 @@ Spread step_interval(const CostModel& cost, const Program& program, const std::v
 // Of the time of moves that show, what other software hides, and of the time that is hidden, what others show. Searched
 // for so that the interval of unnamed software holds 80 % of the forecasts by named software: ten rows of the
 // catalogue, random plans on each GPU (2026-11; docs/runs.md has what they hold).
-constexpr double others_hide = 0.8, others_show = 0.4;
+constexpr double others_hide = 0.6, others_show = 0.3;
 
-Doubt doubt_of_moves(const CostModel& cost, const std::vector<CollectiveReport>& rows, int stage, Seconds step) {
+Doubt doubt_of_moves(
+    const CostModel& cost, const Program& program, const std::vector<CollectiveReport>& rows, int stage, Seconds step) {
   if (!is_untold(cost.stack())) return {};
   Seconds shown, hidden;
   for (const CollectiveReport& row : rows) {
@@ -169,7 +170,9 @@ Doubt doubt_of_moves(const CostModel& cost, const std::vector<CollectiveReport>&
     shown += row.exposed, hidden += std::max(Seconds(), row.time - row.exposed);
   }
   constexpr double most = 0.95;  // of a step that moves make all of
-  return {-std::log(1 - std::min(most, others_hide * (shown / step))), std::log(1 + others_show * (hidden / step))};
+  const double kind = program.routed_rows ? routed_share : 1;
+  return {-kind * std::log(1 - std::min(most, others_hide * (shown / step))),
+      kind * std::log(1 + others_show * (hidden / step))};
 }
 
 std::string PriceDoubt::in_words(std::string_view how) const {

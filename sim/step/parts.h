@@ -107,7 +107,8 @@ KindSpread spread_of_kind(const Program& program);
 /// Relative 10th to 90th percentile of the step.
 Spread step_interval(const CostModel& cost, const Program& program, const std::vector<LawShare>& shares, Seconds step);
 /// What other software may make of the step's moves, where nobody says which one ran: half widths, down and up.
-Doubt doubt_of_moves(const CostModel& cost, const std::vector<CollectiveReport>& rows, int stage, Seconds step);
+Doubt doubt_of_moves(
+    const CostModel& cost, const Program& program, const std::vector<CollectiveReport>& rows, int stage, Seconds step);
 /// Of laws that can move the step's last printed digit.
 std::vector<PriceDoubt> price_doubts(const std::vector<LawShare>& shares, Seconds step);
 std::vector<std::string> step_warnings(const std::vector<PriceDoubt>& doubts, const MemoryReport& memory);

@@ -29,7 +29,7 @@ auto named_row(const Rows& rows, const std::string& name, const std::string& kin
   if (!row && std::filesystem::is_regular_file(name, ignored))
     return fail(where,
         fmt::format("'{:.80}' is a file whose name does not end in .json: no {} is read from it", name, kind),
-        kind == "network" ? fmt::format("--launch {:.80} in place of NETWORK reads what a framework is told", name)
+        kind == "network" ? fmt::format("--launch {:.200} in place of NETWORK reads what a framework is told", name)
                           : fmt::format("stepcast list {}s shows those of the catalogue", kind));
   if (!row)
     return tl::unexpected(
@@ -302,7 +302,7 @@ constexpr const char* network_forms =
 std::optional<Error> foreign_file(const std::string& text, const std::string& file) {
   const auto first = text.find_first_not_of(" \t\r\n");
   if (first != std::string::npos && text[first] != '{')
-    return Error{file, "this is no JSON object", fmt::format("{}; a launch: --launch {:.80}", network_forms, file)};
+    return Error{file, "this is no JSON object", fmt::format("{}; a launch: --launch {:.200}", network_forms, file)};
   JsonObject object(text, file);
   object.allow_unknown_keys();
   if (object.failed()) return std::nullopt;  // the reader says what is wrong

@@ -50,12 +50,18 @@ std::string refused_layout(const std::string& line) {
   return ran.err;
 }
 
+/// What is printed, without what the command line told.
+std::string printed_by(const std::string& line) {
+  const std::string out = run_line(line).out;
+  return out.substr(0, out.find("\"told\""));
+}
+
 TEST(PredictLayout, EvenIsTheDefaultToTheBit) {
   for (const std::string line : {"predict llama3-8b --pp 4 --json", "predict llama3-70b --tp 8 --pp 4 --chunks 2",
            "predict llama3-8b --pp 4 --schedule zb-v --json", "predict llama3-8b"})
-    EXPECT_EQ(run_line(line + " --layout even").out, run_line(line).out) << line;
-  EXPECT_EQ(run_line("predict llama3-8b --pp 4 --layout 8,8,8,8 --json").out,
-      run_line("predict llama3-8b --pp 4 --json").out);
+    EXPECT_EQ(printed_by(line + " --layout even"), printed_by(line)) << line;
+  EXPECT_EQ(
+      printed_by("predict llama3-8b --pp 4 --layout 8,8,8,8 --json"), printed_by("predict llama3-8b --pp 4 --json"));
 }
 
 TEST(PredictLayout, AListLaysThemAsItSays) {
@@ -73,8 +79,8 @@ TEST(PredictLayout, MegatronsStringMeansTheSameAsTheList) {
           {"llama3-8b --pp 2 --chunks 2", "9,8,8,7", "Et*9|t*8|t*8,|t*7L"},
           {"llama3-8b --pp 2 --schedule zb-v", "9,8,8,7", "Et*9|t*8|t*8|t*7L"},
           {"deepseek-v3 --pp 4", "16,16,16,13", "Et*16|(t*16|)*2t*13mL"}}) {
-    EXPECT_EQ(run_line("predict " + flags + " --json --layout " + list).out,
-        run_line("predict " + flags + " --json --layout " + layout).out)
+    EXPECT_EQ(printed_by("predict " + flags + " --json --layout " + list),
+        printed_by("predict " + flags + " --json --layout " + layout))
         << flags;
   }
 }
