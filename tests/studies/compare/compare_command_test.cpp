@@ -152,7 +152,7 @@ TEST(CompareCommand, RefusesWhatItCannotHoldBesideEachOther) {
     EXPECT_EQ(ran.code, 2) << line;
     EXPECT_THAT(ran.err, HasSubstr(why)) << line;
   };
-  const std::string real = traces + "gpt-125m_train_amp_b8xt1024xm1_flash_eager.trace.json.gz";
+  const std::string real = traces + "llama-1b_train_bf16_b2xt4096xm1_flash_graph.trace.json.gz";
   refused("", "no trace is named");
   const std::string iteration = own_path("iteration.json");
   ASSERT_EQ(run_line("infer llama3-8b --context 100 --trace " + iteration).code, 0);
