@@ -184,8 +184,11 @@ Expected<Answer> answer_to(const Asked& asked) {
   TRY(check_longest_request(answer.serving, asked.wishes.longest, {}));
   const ServingWishes& wishes = asked.wishes;
   const std::int64_t positions = wishes.positions ? *wishes.positions : engines::context_length(wishes.network);
-  TRY(check_positions({length_of(asked), wishes.longest, positions}, answer.serving.engine,
-      asked.context > 0 ? "--context" : "--prompt"));
+  // tokens of running sequences and a prompt beside them are of others
+  const std::int64_t length =
+      asked.phase == "mixed" ? std::max(asked.context, asked.cached + asked.prompt) : length_of(asked);
+  TRY(check_positions(
+      {length, wishes.longest, positions}, answer.serving.engine, asked.context > 0 ? "--context" : "--prompt"));
   answer.phase = phase_of(answer.serving, asked);
   return answer;
 }

@@ -223,7 +223,7 @@ TEST(CountedEngines, DeploymentsOnUnlikeGpusAreAskedFor) {
   ASSERT_EQ(alike.error, "");
   EXPECT_EQ(alike.asked.flags.at("--replicas"), "4");
   EXPECT_THAT(read(deployment("a", 1, "H100") + deployment("b", 1, "L40S")).error,
-      HasSubstr("commands that are alike stand on unlike GPUs: a in line 11 on 1 H100, b in line "));
+      HasSubstr("commands that are alike stand on unlike GPUs: a in line 12 on 1 H100, b in line "));
   EXPECT_THAT(read(deployment("a", 1, "H100") + deployment("b", 2, "H100")).error, HasSubstr("stand on unlike GPUs"));
 }
 
