@@ -1,6 +1,5 @@
 // Attention, the indexers that pick its keys, and scans.
 #include <algorithm>
-#include <string_view>
 
 #include <fmt/format.h>
 
@@ -109,26 +108,6 @@ KernelWork scan(const FuseContext& c, const PlacedItem& item, const ScanFunction
   return work;
 }
 
-/// Megatron keeps activations with positions outside and sequences inside, its Mamba-2 kernels want them the other way
-/// round: what they read is copied before them, what they write behind them, and in backward the gradients are
-/// (Megatron-LM d98e8a6 megatron/core/ssm/mamba_mixer.py, _ssm_training). Of one sequence both orders are the same. Its
-/// rows are those that run experts one by one.
-bool copies_around_scan(const FuseContext& c, const KernelWork& scan) {
-  return c.stack.calls_per_expert > 0 && std::string_view(scan.scan.function->name) == "ssd" && scan.scan.sequences > 1;
-}
-
-KernelWork copies_around(const FuseContext& c, const PlacedItem& item, const KernelWork& scan) {
-  const ScanShape& shape = scan.scan;
-  // gate, values and result; keys and queries; steps
-  const double row = 3 * shape.heads * shape.value_size + 2 * shape.groups * shape.key_size + shape.heads;
-  KernelWork work = blank_work(c, item);
-  work.label = c.label([&] { return scan.label + " copied"; });
-  work.kernel = KernelClass::pointwise;
-  work.bytes = Bytes(2 * row * shape.sequences * shape.positions * work.element_bytes);
-  work.launches = 2;
-  return work;
-}
-
 }  // namespace
 
 // Scores of all keys by each of the indexer's heads, which is a product, and the best of each row; in backward the
@@ -171,12 +150,7 @@ void add_cores(const FuseContext& c, const std::vector<const PlacedItem*>& cores
     if (item->pass == Pass::weight_grad) continue;
     const Operator& op = c.block.operators[item->op];
     const ScanFunction* function = op.kind == OperatorKind::attention ? nullptr : find_scan(op.function);
-    if (function == nullptr) {
-      works.push_back(attention(c, *item));
-      continue;
-    }
-    works.push_back(scan(c, *item, *function));
-    if (copies_around_scan(c, works.back())) works.push_back(copies_around(c, *item, works.back()));
+    works.push_back(function != nullptr ? scan(c, *item, *function) : attention(c, *item));
   }
 }
 

@@ -16,30 +16,6 @@ bool eager_bias(const FuseContext& c, int o) {
   return c.facts.operators[o].expert && op.function == "bias" && op.kernel.empty() && c.stack.calls_per_expert > 0;
 }
 
-/// Networks whose experts have biases (gpt-oss) bound what enters the activation. The same software does that outside
-/// of the activation's kernel: both halves are bounded and joined again, 8 bytes more per element that enters; in
-/// backward the bounds' gradients read two tensors and write one, and the halves are joined, 10 (Megatron-LM d98e8a6
-/// megatron/core/fusions/fused_bias_geglu.py, weighted_bias_quick_geglu_impl).
-bool eager_bounds(const FuseContext& c, const std::vector<const PlacedItem*>& members) {
-  return c.stack.calls_per_expert > 0 && std::ranges::any_of(members, [&](const PlacedItem* item) {
-    const Operator& op = c.block.operators[item->op];
-    return c.facts.operators[item->op].expert && op.function == "bias" && !op.kernel.empty();
-  });
-}
-
-/// Bytes of the gate and what it multiplies, which the activation reads.
-double entering_bytes(const FuseContext& c, const std::vector<const PlacedItem*>& members) {
-  double bytes = 0;
-  for (const PlacedItem* item : members) {
-    const Operator& op = c.block.operators[item->op];
-    if (op.function != "swiglu") continue;
-    for (const Access& input : op.inputs)
-      bytes += local_elements(c.network, input.tensor, placement_of(input, c.splits[item->op], c.mesh, false), c.mesh) *
-               c.network.tensors[input.tensor].bytes_per_element;
-  }
-  return bytes;
-}
-
 /// Bytes that an exchange of rows adds on the device: received rows are sorted by expert (sort_chunks_by_idxs), and
 /// under a narrow plan copied again with padding for the products' tiles (quantization_padding); on the way back both
 /// are undone (Megatron-LM d98e8a6 megatron/core/transformer/moe/token_dispatcher.py MoEAlltoAllTokenDispatcher,
@@ -126,11 +102,6 @@ bool add_pointwise(const FuseContext& c, const std::vector<const PlacedItem*>& m
   work.kernel = KernelClass::pointwise;
   for (const PlacedItem* item : members) bytes += sorting_bytes(c, *item);
   work.bytes = Bytes(bytes * split.passes);
-  if (eager_bounds(c, members)) {
-    constexpr double forward = 8.0 / 2, backward = 10.0 / 2;  // over the two bytes of an element
-    const bool gradient = members.front()->kind == PlacedKind::gradient;
-    work.bytes += Bytes(entering_bytes(c, members) * (gradient ? backward : forward));
-  }
   work.launches = static_cast<int>(std::max<std::int64_t>(1, split.kernels));
   if (eager_bias(c, members.front()->op)) {
     constexpr double forward = 28.0 / 4, backward = 36.0 / 2;
