@@ -98,8 +98,9 @@ double cast_bytes_of(const KernelWork& work, const Stack& stack, Precision plan)
 // gradients move their sums to fp32 registers again and again (TransformerEngine d0067d0 common/recipe/__init__.py,
 // use_split_accumulator; precision HIGHEST in openxla/xla pull request 6599; use_fast_accum in torchao
 // float8/config.py), and those of its forward pass not, as the tables of serving libraries do. Large products on an
-// H100 run 1.1 to 1.2 times as fast without (pytorch/ao issue 2377); the lower end stands for chips at their power limit,
-// whose steps it fits no worse than the upper. Blackwell has no such mode (NVIDIA/TransformerEngine pull request 2748).
+// H100 run 1.1 to 1.2 times as fast without (pytorch/ao issue 2377); the lower end stands for chips at their power
+// limit, whose steps it fits no worse than the upper. Blackwell has no such mode (NVIDIA/TransformerEngine pull request
+// 2748).
 constexpr double split_accumulator = 1.1;
 
 double accumulates_slower(const KernelWork& work, Precision precision, const Gpu& gpu) {

@@ -158,7 +158,7 @@ Spread step_interval(const CostModel& cost, const Program& program, const std::v
 
 // Of the time of moves that show, what other software hides, and of the time that is hidden, what others show. Searched
 // for so that the interval of unnamed software holds 80 % of the forecasts by named software: ten rows of the
-// catalogue, random plans on each GPU (2026-11; docs/runs.md has what they hold).
+// catalogue, random plans on seven machines (2026-11; docs/runs.md has what they hold).
 constexpr double others_hide = 0.6, others_show = 0.3;
 
 Doubt doubt_of_moves(

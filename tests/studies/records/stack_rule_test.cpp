@@ -86,7 +86,8 @@ TEST(StackRule, WithoutKnownSoftwareFp16IsOfMegatronDeepSpeed) {  // since Megat
   EXPECT_EQ(stack_in("fp16", "2022-04"), "megatron-2020");
 }
 
-/// Transformer Engine's types: the records in them are of NeMo. Experts, hybrids and weights in shards are others' rows.
+/// Transformer Engine's types: the records in them are of NeMo. Experts, hybrids and weights in shards are others'
+/// rows.
 TEST(StackRule, WithoutKnownSoftwareNarrowTypesAreOfNemo) {
   for (const char* precision : {"fp8", "mxfp8", "nvfp4"}) {
     records::Run run = dated("", "2023-06");
