@@ -48,7 +48,7 @@ std::string one_connection_missing(LaunchView& run) {
 }
 
 /// "p2p a2a", "['p2p', 'a2a']": how keys and values travel in each layer, or one word for all of them.
-std::vector<std::string> context_words(LaunchView& run) {
+std::vector<std::string> words_of_context(LaunchView& run) {
   std::string text = lower_case(run.ask.text_or_default(Asked::context_kind).value_or(""));
   std::ranges::replace_if(
       text, [](char c) { return std::string_view("[]'\",").find(c) != std::string_view::npos; }, ' ');
@@ -58,7 +58,7 @@ std::vector<std::string> context_words(LaunchView& run) {
 
 /// megatron/core/transformer/transformer_config.py, __post_init__.
 std::string kinds_over_layers(LaunchView& run) {
-  const auto kinds = static_cast<std::int64_t>(context_words(run).size());
+  const auto kinds = static_cast<std::int64_t>(words_of_context(run).size());
   return text_if(run.cp > 1 && kinds > 1 && run.layers > 0 && kinds != run.layers,
       "{} has {} kinds for {} layers: Megatron wants one for each layer, or one for all",
       run.called(Asked::context_kind), kinds, run.layers);
@@ -68,7 +68,7 @@ std::string kinds_over_layers(LaunchView& run) {
 /// heads that a tensor rank holds.
 std::string heads_over_all_to_all(LaunchView& run, std::int64_t groups) {
   if (run.cp < 2 || run.heads == 0 || run.heads % run.tp != 0) return {};
-  const auto kinds = context_words(run);
+  const auto kinds = words_of_context(run);
   if (std::ranges::find(kinds, "a2a") == kinds.end()) return {};
   const std::int64_t heads = run.heads / run.tp, pairs = std::max<std::int64_t>(1, groups / run.tp);
   const bool grouped = groups > 0 && pairs % run.cp != 0;
