@@ -16,7 +16,6 @@
 #include "model/base/text.h"
 #include "model/profile/collective_law.h"
 #include "model/untold_stack.h"
-#include "studies/print/digits.h"
 
 namespace stepcast::run {
 namespace {
@@ -122,8 +121,8 @@ Expected<NetworkSpec> read_other_encoder(const nlohmann::json& shown, const std:
 void note_count(const nlohmann::json& counted, const std::string& file, Chosen<NetworkSpec>& chosen) {
   const std::int64_t own = parameters_of(chosen);
   if (!counted.is_number_integer() || counted.get<std::int64_t>() == own) return;
-  chosen.readings.push_back(fmt::format("{} was edited: its network has {} parameters, and beside it stand {}", file,
-      grouped_digits(static_cast<double>(own)), grouped_digits(counted.get<double>())));
+  chosen.readings.push_back(fmt::format(
+      "{} was edited: its network has {} parameters, and beside it stand {}", file, own, counted.get<std::int64_t>()));
 }
 
 /// What `show` printed of a file: the network, and what was counted beside it.
@@ -180,8 +179,7 @@ void note_namesake(Chosen<NetworkSpec>& chosen, const std::string& file) {
   chosen.readings.push_back(fmt::format("{} differs from {}: it has {} parameters{}", file,
       another ? fmt::format("{} of the catalogue, whose name it has", (*namesake)->id)
               : std::string("what its name published"),
-      grouped_digits(static_cast<double>(own)),
-      published > 0 ? fmt::format(", published are {}", grouped_digits(static_cast<double>(published))) : ""));
+      own, published > 0 ? fmt::format(", published are {}", published) : ""));
 }
 
 /// Ids of the machines whose GPU has the word in its id or its other names.
