@@ -93,6 +93,7 @@ class BlockPlacer {
   void backward(bool root);
   void emit_gradient(int op);
   [[nodiscard]] Placement contribution(int op, int input) const;
+  [[nodiscard]] bool casts_weight(int op) const;
   int gradient_of(int tensor, const Placement& need, int op);
   int combined(int tensor, std::vector<int> contributions, const Placement& home, Cargo cargo, int op, Pass pass);
   [[nodiscard]] Placement gradient_home(int tensor) const;

@@ -6,7 +6,17 @@
 
 namespace stepcast::dataflow {
 
+/// A cast of a weight for one product. The gradient that the product makes of it goes on to the weight's accumulator as
+/// it is: what is summed over ranks is summed there, once a step.
+bool BlockPlacer::casts_weight(int o) const {
+  const Operator& op = block_.operators[o];
+  return op.function == "cast" && net_.tensors[op.inputs.front().tensor].role == TensorRole::weight &&
+         uses_[op.output.tensor].consumers.size() == 1;
+}
+
 Placement BlockPlacer::gradient_home(int tensor) const {
+  const auto producers = uses_[tensor].producers;
+  if (producers.size() == 1 && casts_weight(producers.front())) return contribution(producers.front(), 0);
   Placement place = home_[tensor];
   for (Slot& slot : place.at)
     if (slot == partial_sum) slot = replicated;
@@ -86,6 +96,10 @@ int BlockPlacer::gradient_of(int tensor, const Placement& wanted, int op) {
 /// Where the gradient of an input is made.
 Placement BlockPlacer::contribution(int o, int input) const {
   const Operator& op = block_.operators[o];
+  if (casts_weight(o)) {
+    const Consumer& product = uses_[op.output.tensor].consumers.front();
+    return contribution(product.op, product.input);
+  }
   const Access& access = op.inputs[input];
   Placement place = placement_of(access, splits_[o], mesh_, true);
   // A Partial operand of a product makes the others' gradients Partial there; its own is whole. Experts' rows times
@@ -99,7 +113,8 @@ Placement BlockPlacer::contribution(int o, int input) const {
 void BlockPlacer::emit_gradient(int o) {
   const Operator& op = block_.operators[o];
   const bool is_root = o + 1 == static_cast<int>(block_.operators.size()) && out_.output_gradient < 0;
-  const int upstream = gradient_of(op.output.tensor, placement_of(op.output, splits_[o], mesh_, false), o);
+  const Placement needed = casts_weight(o) ? contribution(o, 0) : placement_of(op.output, splits_[o], mesh_, false);
+  const int upstream = gradient_of(op.output.tensor, needed, o);
   if (upstream < 0 && !is_root) return;
   in_backward_[o] = 1;
   const BackwardReads& reads = reads_[o];

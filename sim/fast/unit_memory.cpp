@@ -1,7 +1,6 @@
 #include "sim/fast/unit_memory.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -59,19 +58,19 @@ double UnitMemory::sum_shared(const std::vector<BlockRun>& runs) const {
   return std::accumulate(most.begin(), most.end(), 0.0);
 }
 
-void lay_memory(const UnitMemory& units, const StageShape& shape, bool made_in_backward, MemoryOnShape& on) {
+void lay_memory(const UnitMemory& units, const StageShape& shape, MemoryOnShape& on) {
   std::vector<double> fullest;
   on.saved.clear();
   for (const std::vector<BlockRun>& runs : shape.kinds) {
     on.saved.push_back(units.saved(runs));
-    fullest.push_back(units.fullest(runs, made_in_backward).sum());
+    fullest.push_back(units.fullest(runs).sum());
   }
   on.ranks.clear();
   for (const StageShape::RankKind& rank : shape.rank_kinds) {
-    double most = -std::numeric_limits<double>::infinity();
+    MemoryOnShape::OnRank here{0, units.gathered(rank.runs), units.shared(rank.runs)};
     for (std::size_t kind = 0; kind < rank.count.size(); ++kind)
-      if (rank.count[kind] > 0) most = std::max(most, fullest[kind]);
-    on.ranks.push_back({most, units.gathered(rank.runs), units.shared(rank.runs)});
+      if (rank.count[kind] > 0) here.fullest = std::max(here.fullest, fullest[kind]);
+    on.ranks.push_back(here);
   }
 }
 

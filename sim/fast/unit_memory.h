@@ -19,9 +19,7 @@ class UnitMemory {
 
   /// Bytes that a stage keeps until backward, and its fullest moment on top of what units in flight keep.
   [[nodiscard]] double saved(const std::vector<BlockRun>& runs) const;
-  [[nodiscard]] Moment fullest(const std::vector<BlockRun>& runs, bool made_in_backward = false) const {
-    return fullest_moment(runs, blocks_, made_in_backward);
-  }
+  [[nodiscard]] Moment fullest(const std::vector<BlockRun>& runs) const { return fullest_moment(runs, blocks_); }
   /// Bytes on a rank that runs all of `runs`: the largest window of gathered weights and what blocks share by name.
   [[nodiscard]] double gathered(const std::vector<BlockRun>& runs) const;
   [[nodiscard]] double shared(const std::vector<BlockRun>& runs) const;
@@ -47,8 +45,8 @@ struct MemoryOnShape {
   std::vector<double> saved;  ///< by kind of stage
   std::vector<OnRank> ranks;  ///< by kind of rank
 };
-/// Into `on`, whose room is used again. `made_in_backward`: as fullest_moment() takes it.
-void lay_memory(const UnitMemory& units, const StageShape& shape, bool made_in_backward, MemoryOnShape& on);
+/// Into `on`, whose room is used again.
+void lay_memory(const UnitMemory& units, const StageShape& shape, MemoryOnShape& on);
 
 /// Bytes in tensors on the fullest rank; rank_memory() makes the device's peak of it.
 double tensor_bytes(const MemoryOnShape& units, const OnceOnShape& once, const HeldUnits& held);

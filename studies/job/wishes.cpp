@@ -75,7 +75,9 @@ Expected<void> read_failures(const Arguments& arguments, std::int64_t now, JobWi
   TRY(read_number(arguments, "--fixed-failures", fixed, {0, 1000}));
   if (per_node && arguments.has("--failures") && !arguments.has("--failure-log"))
     return fail("--failures", fmt::format("{} has rates, and --failure-rate says others", row->id),
-        fmt::format("one of them; what {} has beside is --fixed-failures {:g}", row->id, row->fixed_per_day.value));
+        fmt::format("one of them; {} has {:g} a day beside{}, which --fixed-failures takes as the job's own", row->id,
+            row->fixed_per_day.value,
+            row->fixed_nodes > 0 ? fmt::format(" on {} nodes and more, fewer on fewer", row->fixed_nodes) : ""));
   if (per_node) wishes.rates.per_node_day = {*per_node, *per_node, *per_node};
   if (per_node && !fixed) wishes.rates.fixed_per_day = {};
   if (fixed) wishes.rates.fixed_per_day = {*fixed, *fixed, *fixed};

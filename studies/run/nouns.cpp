@@ -48,7 +48,7 @@ constexpr FileKind file_kinds[] = {
     {"most_captured", "engine", "an engine", "its place is --engine"},
     {"step_time_s", "", "a forecast (predict --json)",
         "what predict --print-scenario writes is read in place of NETWORK"},
-    {"global_batch", "", "a scenario (predict --print-scenario)", "its place is NETWORK"},
+    {"global_batch", "", "a scenario (predict --print-scenario)", "predict reads it in place of NETWORK"},
     {"axes", "", "a space of a sweep", "its place is sweep --space"},
     {"architectures", "network", "the config.json of a network", "its place is NETWORK"},
     {"traceEvents", "", "a trace", "its place is stepcast compare"},
@@ -140,7 +140,6 @@ Expected<Chosen<NetworkSpec>> read_shown(const std::string& text, const std::str
     TRY(chosen.sound, read_other_encoder(shown, name + ":/other_encoder"));
   }
   const std::vector<NetworkPart> described = parts_of_network(chosen);
-  note_count(shown.at("parameters"), name, chosen);
   JsonObject file(text, name);
   file.allow_unknown_keys();
   file.optional("notes", chosen.notes);
@@ -155,6 +154,7 @@ Expected<Chosen<NetworkSpec>> read_shown(const std::string& text, const std::str
       chosen.readings.push_back(fmt::format("{} of {} is left out: the rest alone is forecast", part, name));
     }
   }
+  note_count(shown.at("parameters"), name, chosen);
   return file.finish(std::move(chosen));
 }
 

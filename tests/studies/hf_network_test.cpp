@@ -12,6 +12,7 @@ namespace stepcast::studies {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 using testing_program::run_line;
 
 /// Llama 3 8B under the given architecture's name.
@@ -272,6 +273,12 @@ TEST(HfNetwork, WhatImagesOfDeepSeekOcrCostIsSaid) {
   // 12 layers of 768 over 4096 patches, 4 of them with attention over all, and 24 of 1024 over 257 rows: 1.1e12
   EXPECT_THAT(run_line("predict " + file + " --gpus 8 --seq 4096 --json").out,
       HasSubstr("are not forecast: each takes 1.1 TFLOP forward, as"));
+  // Shown and read again, its count has the parts that are left out.
+  const std::string shown = testing_program::own_path("hf-ocr-shown.json");
+  std::ofstream(shown) << run_line("show network " + file + " --json").out;
+  const std::string again = run_line("predict " + shown + " --gpus 8 --seq 4096 --json").out;
+  EXPECT_THAT(again, HasSubstr("is left out"));
+  EXPECT_THAT(again, Not(HasSubstr("was edited")));
 }
 
 /// Files that stand beside a network's say what they are.

@@ -222,9 +222,9 @@ bool Pricer::enter_shape(const Digits& digits, const LayerCounts* layers) {
   micro_batches_ = static_cast<double>(micro_batches);
   const ScheduleSize size{
       shape_->shape.ranks, shape_->shape.stages() / shape_->shape.ranks, static_cast<int>(micro_batches), 0};
-  if (!find_held(size)) return false;
-  const bool made_in_backward = makes_gradients(points_.setting(digits).scenario.stack.row, micro_batches);
-  lay_memory(*unit_->memory, shape_->shape, made_in_backward, memory_on_shape_);
+  // Gradients are in the part of a step; the walk through a micro-batch that they are made in has no sizes of them.
+  if (makes_gradients(points_.setting(digits).scenario.stack.row, micro_batches) || !find_held(size)) return false;
+  lay_memory(*unit_->memory, shape_->shape, memory_on_shape_);
   return true;
 }
 

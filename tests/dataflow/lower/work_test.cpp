@@ -264,6 +264,14 @@ TEST(StackWork, AutocastCastsWeightsAndWhatNormsGive) {
     else if (work.pass == Pass::weight_grad) weight_grad += work.bytes.value();
   }
   constexpr double ffn = 14336, weights = hidden * (6144 + hidden + 3 * ffn);
+  // Gradients are summed over the data ranks once a step, in fp32, as without casts.
+  EXPECT_EQ(c.layer().moves.size(), dense().layer().moves.size());
+  const auto reduced = [](const ProgramBlock& block) {
+    double bytes = 0;
+    for (const Move& move : block.step_moves) bytes += move.received.value();
+    return bytes;
+  };
+  EXPECT_EQ(reduced(c.layer()), reduced(dense().layer()));
   EXPECT_EQ(forward, 6 * weights + tokens * hidden * ((4 + 3 * 2) + (4 + 2 * 2)));
   EXPECT_EQ(weight_grad, 6 * weights);
   EXPECT_EQ(added, (4 + 2 * 4) * weights);

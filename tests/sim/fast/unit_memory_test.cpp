@@ -40,21 +40,6 @@ TEST(UnitMemory, StagesKeepWhatTheirBlocksKeep) {
       memory.fullest({{0, 1}, {1, 4}}).sum(), fullest_moment({{0, 1}, {1, 4}}, block_memories(two_blocks())).sum());
 }
 
-TEST(UnitMemory, GradientsThatBackwardMakesAreMissedWhereItBegins) {
-  Program program = two_blocks();
-  for (ProgramBlock& block : program.blocks) {
-    Buffer gradient;
-    gradient.kind = BufferKind::gradient;
-    gradient.bytes = Bytes(3);
-    block.buffers.push_back(gradient);
-  }
-  const UnitMemory memory(program);
-  const std::vector<BlockRun> runs = {{0, 1}, {1, 4}};
-  // Five blocks lack 3 bytes each; behind backward the 90 that they keep are gone.
-  const double began = memory.fullest(runs).sum();
-  EXPECT_EQ(memory.fullest(runs, true).sum(), std::max(began - 15, -90.0));
-}
-
 /// Of a table of one name the largest counts once, however many blocks of the rank have it.
 TEST(UnitMemory, BlocksShareByName) {
   const UnitMemory memory(two_blocks());
@@ -72,14 +57,14 @@ TEST(UnitMemory, TheFullestRankIsThatOfTheSum) {
   const StageShape shape = stage_shape(program);
   const UnitMemory units(program);
   MemoryOnShape memory;
-  lay_memory(units, shape, false, memory);
+  lay_memory(units, shape, memory);
   ASSERT_EQ(memory.saved, (std::vector<double>{30, 40}));
   OnceOnShape once;
   once.ranks = {{.persistent = 1000}, {.persistent = 900}};
   const double at_work[] = {memory.ranks[0].fullest, memory.ranks[1].fullest};
   EXPECT_EQ(tensor_bytes(memory, once, {{{2, 0}}, {{0, 1}}}), std::max(1065 + at_work[0], 1047 + at_work[1]));
   // Laid again, nothing of before is left.
-  lay_memory(units, shape, false, memory);
+  lay_memory(units, shape, memory);
   EXPECT_EQ(memory.saved.size(), 2U);
   EXPECT_EQ(memory.ranks.size(), 2U);
 }

@@ -363,7 +363,8 @@ TEST(JobCommand, WrongInputIsRefused) {
   EXPECT_THAT(refusal("--days 1 --watts 700W"), HasSubstr("from 1 to 100000, without a unit"));
   EXPECT_THAT(refusal("--days 1 --failures nobody"), HasSubstr("unknown failure rates 'nobody'"));
   EXPECT_THAT(refusal("--days 1 --failures rsc-1 --failure-rate 0.1"),
-      HasSubstr("one of them; what rsc-1 has beside is --fixed-failures 2.2"));
+      HasSubstr(
+          "one of them; rsc-1 has 2.2 a day beside on 128 nodes and more, fewer on fewer, which --fixed-failures"));
   EXPECT_THAT(refusal("--days 1 --failure-rate 0"), HasSubstr("nothing ever fails"));
   EXPECT_THAT(refusal("--days 1 --interval 1ms"), HasSubstr("--interval: 1.00 ms, and a step takes"));
   EXPECT_THAT(refusal("--days 1 --memory-interval 1ms"), HasSubstr("--memory-interval: 1.00 ms, and a step takes"));

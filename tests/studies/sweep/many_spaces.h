@@ -44,6 +44,10 @@ inline constexpr SmallSpace small_spaces[] = {
     {"Llama8bAllSchedules", "llama3-8b --machine dgx-a100 --gpus 16,32 --global-batch 64 --seq 8192 --tp 1,2 --pp "
                             "1,2,4,8 --recompute none,full --micro-batch 1,2 --chunks 1,2,4 "
                             "--schedule all --pareto step_time,memory.peak"},
+    {"Llama1bAutocast",
+        "llama3.2-1b --machine dgx-h100 --gpus 1,8 --stack pytorch-autocast --global-batch 8 --seq 4096 "
+        "--tp 1,2 --pp 1,2 --recompute none,full --micro-batch 1,2,4,8 --zero 0,1,2,3 "
+        "--pareto step_time,memory.peak"},
     {"Mixtral", "mixtral-8x7b --machine dgx-h100 --gpus 32 --global-batch 64 --seq 4096 --tp 1,2,4 --pp 1,2,4 --ep "
                 "1,2,4,8 --etp 1,2 --recompute none,full "
                 "--micro-batch 1,2 --chunks 1,2 --zero 0,1 --pareto step_time,memory.peak"},
