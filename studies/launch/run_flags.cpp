@@ -57,7 +57,8 @@ std::vector<Flag> flags_of_launches() {
   flags.push_back({.name = "--files-from", .key = "", .value = "FOLDER", .group = launch,
                    .doc = "files below it that the launch names are read too; may be repeated", .repeats = true});
   flags.push_back({.name = "--lenient", .key = "", .value = "", .group = launch,
-                   .doc = "forecast in spite of arguments that are not known, with a warning",
+                   .doc = "forecast in spite of arguments that are not known, with a warning; --emit writes what it "
+                          "refuses otherwise",
                    .kind = FlagKind::toggle});
   // clang-format on
   return flags;

@@ -84,6 +84,10 @@ TEST(EmitCommand, AnOptimizerGoesWithTheShardsThatItsFrameworkHas) {
     EXPECT_EQ(emits(optimizer, zero).code, 0) << optimizer << zero;
 }
 
+TEST(EmitCommand, TheHelpOfLenientSaysWhatItDoesToEmit) {
+  EXPECT_THAT(run_line("help predict").out, HasSubstr("--emit writes what it"));
+}
+
 struct RefusedEmit {
   std::string line, where, what;
 };

@@ -168,9 +168,13 @@ std::string LaunchReader::contradicted_variable(const LaunchLine& batch) const {
       {"SLURM_NNODES", &LaunchLine::nodes, "nodes"}, {"SLURM_JOB_NUM_NODES", &LaunchLine::nodes, "nodes"},
       {"SLURM_NTASKS", &LaunchLine::ranks, "tasks"}, {"SLURM_NPROCS", &LaunchLine::ranks, "tasks"},
       {"SLURM_NTASKS_PER_NODE", &LaunchLine::gpus_per_node, "tasks a node"}};
-  for (const HeldVariable& row : held)
-    if (const std::int64_t count = said(row.name), job = batch.*row.field; count > 0 && job > 0 && count != job)
-      return fmt::format("the script sets {}={}, and its job has {} {}", row.name, count, job, row.counts);
+  for (const HeldVariable& row : held) {
+    const bool of_step = row.field == &LaunchLine::nodes && in_step_ && step_nodes_ > 0;
+    const std::int64_t count = said(row.name), held_to = of_step ? step_nodes_ : batch.*row.field;
+    if (count > 0 && held_to > 0 && count != held_to)
+      return fmt::format("the script sets {}={}, and its {} has {} {}", row.name, count, of_step ? "step" : "job",
+          held_to, row.counts);
+  }
   const std::int64_t world = said("WORLD_SIZE"), nodes = out_.nodes > 0 ? out_.nodes : batch.nodes;
   LaunchLine whole = out_;
   if (whole.nodes == 0) whole.nodes = batch.nodes;

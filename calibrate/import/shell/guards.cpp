@@ -155,7 +155,13 @@ Expected<void> ShellReader::take_read(Place& place) {
   std::size_t command = 0;
   if (const std::string first = here.words.empty() ? "" : here.words[0].shown(); first.starts_with("IFS="))
     separators = first.substr(4), command = 1;
-  const bool separated = command == 0 || here.words[0].unset().empty();
+  bool separated = command == 0 || here.words[0].unset().empty();
+  if (const ShellValue* set = variables_.find("IFS"); set != nullptr && command == 0) {
+    const ShellText own = set->joined();
+    const bool usual = own.whole_unset() && own.unset() == std::vector<std::string>{"IFS"};  // OLD=$IFS; IFS=$OLD
+    separated = usual || (own.unset().empty() && set->doubts.empty());
+    if (!usual) separators = own.shown();
+  }
   bool array = false, plain = separated && here.words.size() > command && here.words[command].shown() == "read";
   std::vector<std::string> names;
   for (std::size_t i = command + 1; i < here.words.size(); ++i) {
@@ -175,6 +181,7 @@ Expected<void> ShellReader::take_read(Place& place) {
     plain = plain && word.unset().empty();
     whole += (whole.empty() ? "" : " ") + word.shown();
   }
+  whole.resize(std::min(whole.find('\n'), whole.size()));  // it reads one line
   if (plain && (array ? names.size() == 1 : !names.empty())) {
     Settings set;
     std::vector<ShellText> pieces;

@@ -174,8 +174,7 @@ Expected<void> ShellReader::run_script(ShellText text, const ShellCommand& comma
   prefix_environment_ = command.environment;
   functions_.clear();
   keep_exported(command, script, set);
-  if (job)  // Slurm tells each job of its own size
-    variables_.keep_if([&](const std::string& name) { return !name.starts_with("SLURM_") || defined_.contains(name); });
+  if (job) drop_outer_sizes();
   // Without a job's header srun asks for nodes itself; inside one SLURM_NNODES is the job's (man srun).
   if (last_of_path(command.words[0].text) == "srun" && variables_.find("SLURM_NNODES") == nullptr) {
     std::vector<ShellWord> options = command.words;

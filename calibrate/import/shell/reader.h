@@ -95,6 +95,7 @@ class ShellReader {
   Expected<void> read_unrun();
   Expected<void> take_job(ShellText text, bool job, int depth);
   void enter_job(std::size_t job);
+  void drop_outer_sizes();
   bool take_block_word(Place& place, std::string_view token);
   bool take_subshell(Place& place);
   ShellTruth truth_of(const ShellSource& condition);

@@ -33,6 +33,13 @@ void ShellReader::keep_body(ShellText text, const Heredoc& here, std::size_t lin
     if (assignment_length(name + "=") > 0) apply({{name, ShellValue{{text}, false, line, 0, {}}}}, true);
     return;
   }
+  ShellWords header(ShellSource(here.header, line), &variables_);
+  for (bool reads = false; header.next();) {  // what it takes of the text's first line is not followed
+    const std::string word = header.word().shown();
+    if (reads && assignment_length(word + "=") > 0) variables_.forget(word);
+    if (!reads && word != "read" && !word.starts_with("IFS=")) break;
+    reads = reads || word == "read";
+  }
   std::string target;
   if (!here.target.empty()) target = ShellWords(ShellSource(here.target, line), &variables_).piece(true).shown();
   if (!target.empty()) keep_file(target, text, line, here.appends);
@@ -50,11 +57,16 @@ Expected<void> ShellReader::take_job(ShellText text, bool job, int depth) {
   const auto variables = variables_;
   const auto exported = exported_;
   const std::size_t outer = job_;
-  if (job) enter_job(++jobs_);
+  if (job) enter_job(++jobs_), drop_outer_sizes();
   auto good = take_inner(std::move(text), depth);
   variables_ = variables, exported_ = exported;
   if (job) enter_job(outer);
   return good;
+}
+
+/// Slurm tells each job of its own size.
+void ShellReader::drop_outer_sizes() {
+  variables_.keep_if([&](const std::string& name) { return !name.starts_with("SLURM_") || defined_.contains(name); });
 }
 
 void ShellReader::enter_job(std::size_t job) {

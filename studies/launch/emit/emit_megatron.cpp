@@ -94,7 +94,11 @@ std::string environment_text(const EmitPlan& plan, const Launch* like) {
 
 /// torchrun starts as many on each node: where the last node is not full, fewer on all.
 std::string launcher_text(const EmitPlan& plan, const std::vector<ScriptGroup>& groups) {
-  const bool hybrid = !plan.scenario->network.row.pattern.empty();  // core_v0.19.0: pretrain_gpt.py builds none
+  // core_v0.19.0: pretrain_gpt.py builds no pattern, and pretrain_hybrid.py wants one
+  const bool hybrid = std::ranges::any_of(groups, [](const ScriptGroup& row) {
+    return std::ranges::any_of(
+        row.group.arguments, [](const EmittedArgument& one) { return one.name == "hybrid-layer-pattern"; });
+  });
   const std::int64_t each = gpus_on_each(plan), nodes = plan.scenario->plan.gpus / each;
   std::string text = fmt::format("torchrun --nproc-per-node {} --nnodes {}", each, nodes);
   if (nodes > 1)

@@ -205,6 +205,14 @@ TEST_F(StrangeJobs, EachJobOfAScriptHasItsOwnHeader) {
   EXPECT_EQ(heredocs.code, 2) << heredocs.out;
   const Ran inside = predict("--megatron", large + "sbatch untold.slurm\n");
   EXPECT_EQ(inside.code, 2) << inside.out;
+  // nor are the outer job's sizes, however the inner one is handed over
+  const std::string sized = "#!/bin/bash\n#SBATCH --nodes=2\ntorchrun --nproc_per_node 8 --nnodes 2 pretrain_gpt.py" +
+                            sizes + " --tensor-model-parallel-size ${SLURM_NTASKS_PER_NODE:-1}\n";
+  write("sized.slurm", sized);
+  for (const std::string& handed : {std::string("sbatch sized.slurm\n"), "sbatch <<'A'\n" + sized + "A\n"}) {
+    const Ran inner = predict("--megatron", large + handed);
+    EXPECT_THAT(inner.out, HasSubstr("tp 1,")) << handed << inner.err;
+  }
   // a step of the job is none of its own
   write("step.sh", "python pretrain_gpt.py" + sizes + "\n");
   EXPECT_THAT(
@@ -217,6 +225,7 @@ TEST_F(StrangeJobs, WhatAScriptSetsIsHeldAgainstItsJob) {
                     eight = "#SBATCH --ntasks-per-node=8\n", torchrun = "torchrun --nproc_per_node 8 --nnodes ";
   const std::pair<std::string, const char*> contradict[] = {
       {eight + "export NNODES=2\nsrun python", "the script sets NNODES=2, and its job has 4 nodes"},
+      {"export NNODES=2\nsrun -N 4 " + torchrun + "4", "the script sets NNODES=2, and its step has 4 nodes"},
       {eight + "export SLURM_NTASKS_PER_NODE=4\nsrun python", "SLURM_NTASKS_PER_NODE=4, and its job has 8"},
       {eight + "export WORLD_SIZE=16\nsrun python", "WORLD_SIZE=16, and 32 ranks are started"},
       {eight + "WORLD_SIZE=16 srun python", "WORLD_SIZE=16, and 32 ranks are started"},
@@ -232,7 +241,9 @@ TEST_F(StrangeJobs, WhatAScriptSetsIsHeldAgainstItsJob) {
   }
   for (const std::string& job : {eight + "export WORLD_SIZE=32\nsrun python", eight + "export NNODES=4\nsrun python",
            "export WORLD_SIZE=4\nsrun --ntasks-per-node=1 " + torchrun + "$WORLD_SIZE",
-           "srun --ntasks=4 " + torchrun + "4"})
+           "srun --ntasks=4 " + torchrun + "4",
+           // the fifth node runs something else
+           "#SBATCH --nodes=5\nexport NNODES=4\nsrun -N 4 " + torchrun + "4"})
     EXPECT_THAT(predict("--megatron", head + job + program).out, HasSubstr("dp 32,")) << job;
   EXPECT_THAT(predict("--megatron", head + torchrun + "2" + program).out,
       testing::AllOf(HasSubstr("dp 16,"), HasSubstr("torchrun is told 2 nodes in a job of 4")));

@@ -436,13 +436,18 @@ TEST_F(StrangersLaunch, WordsThatReadTakesFromAText) {
                     listed = start + " --tensor-model-parallel-size ${P[0]} --pipeline-model-parallel-size ${P[1]}\n";
   for (const std::string& script : {"read -r TP PP <<< \"4 2\"\n" + named, "IFS=, read -r TP PP <<< 4,2\n" + named,
            "L=\"4  2\"\nread TP PP <<< $L\n" + named, "read -ra P <<< \"4 2\"\n" + listed,
-           "P=(1 1)\nIFS=',' read -ra P <<< \"4,2\"\n" + listed})
+           "P=(1 1)\nIFS=',' read -ra P <<< \"4,2\"\n" + listed,
+           "OLD=$IFS; IFS=','; read -ra P <<< \"4,2\"; IFS=$OLD\n" + listed,
+           "OLD=$IFS; IFS=,; IFS=$OLD\nread TP PP <<< \"4 2\"\n" + named,
+           "L=\"4 2\n9 9\"\nread -r TP PP <<< \"$L\"\n" + named})
     EXPECT_THAT(
         predict("--megatron", "#!/bin/bash\n" + script).out, testing::AllOf(HasSubstr("tp 4,"), HasSubstr("pp 2,")))
         << script;
-  for (const std::string& script :
-      {"TP=1\nPP=1\nIFS=, read -r TP PP < sizes.txt\n" + named, "P=(1 1)\nIFS=, read -ra P <<< \"$UNKNOWN\"\n" + listed,
-          "P=(1 1)\nmapfile -t P <<< 4\n" + listed, "TP=1\nPP=1\nread -d : TP PP <<< \"4 2\"\n" + named}) {
+  for (const std::string& script : {"TP=1\nPP=1\nIFS=, read -r TP PP < sizes.txt\n" + named,
+           "P=(1 1)\nIFS=, read -ra P <<< \"$UNKNOWN\"\n" + listed, "P=(1 1)\nmapfile -t P <<< 4\n" + listed,
+           "TP=1\nPP=1\nread -d : TP PP <<< \"4 2\"\n" + named, "TP=1\nPP=1\nread TP PP <<EOT\n4 2\nEOT\n" + named,
+           "TP=1\nPP=1\nIFS=, read -r TP PP <<EOT\n4,2\nEOT\n" + named,
+           "TP=1\nPP=1\nIFS=$UNKNOWN\nread TP PP <<< \"4 2\"\n" + named}) {
     const Ran ran = predict("--megatron", "#!/bin/bash\n" + script);
     EXPECT_EQ(ran.code, 2) << script << ran.out;
     EXPECT_THAT(ran.err, HasSubstr("nothing sets")) << script;

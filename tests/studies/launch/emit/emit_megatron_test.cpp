@@ -8,6 +8,7 @@
 namespace stepcast::launch {
 namespace {
 
+using emit_tests::EmitCase;
 using emit_tests::emitted;
 using emit_tests::emit_scenario;
 using emit_tests::launch_in;
@@ -44,6 +45,18 @@ TEST(EmitMegatron, TheScriptStartsTheGpusAndSaysTheSplit) {
       {"context_parallel_size", "num_experts", "recompute_granularity", "pipeline_model_parallel_layout",
           "num_virtual_stages_per_pipeline_rank", "use_megatron_fsdp", "tp_comm_overlap", "use_tp_pp_dp_mapping"})
     EXPECT_THAT(line.arguments, Not(Contains(Pair(absent, testing::_)))) << absent;
+}
+
+/// pretrain_hybrid.py wants a pattern: what cannot be written as one starts the other program.
+TEST(EmitMegatron, AProgramForPatternsIsStartedWithOne) {
+  for (const char* network : {"qwen3-next-80b-a3b", "nemotron-h-8b"}) {
+    const EmitCase made(megatron_wishes(), network, "megatron-core");
+    ASSERT_FALSE(made.scenario.network.row.pattern.empty()) << network;
+    const std::string text = emit_megatron(made.plan).text;
+    const bool written = text.find("--hybrid-layer-pattern") != text.npos;
+    EXPECT_EQ(written, std::string(network) == "nemotron-h-8b");
+    EXPECT_THAT(text, HasSubstr(written ? "pretrain_hybrid.py" : "pretrain_gpt.py"));
+  }
 }
 
 struct SplitArgument {
