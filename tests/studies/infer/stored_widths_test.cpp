@@ -65,6 +65,8 @@ TEST(StoredWidths, AreThoseOfThePartsThatPatternsName) {
   EXPECT_DOUBLE_EQ(bytes_of({"model.layers.0*", "model.layers.3*"}) - narrow, 2 * (attention + experts));
   EXPECT_DOUBLE_EQ(bytes_of({"model.layers.2.mlp.experts"}) - narrow, experts);
   EXPECT_DOUBLE_EQ(bytes_of({"model.layers.2.mlp.experts.*.down_proj"}) - narrow, experts / 3);
+  for (const char* value : {"v_proj", "*.v_proj", "*v_proj", "re:.*v_proj"})
+    EXPECT_DOUBLE_EQ(bytes_of({value}) - narrow, attention) << value << ": of four layers a matrix each";
   for (const char* wide : {"*.mlp.gate", "model.embed_tokens", "*norm*"})  // these are wide in any case
     EXPECT_DOUBLE_EQ(bytes_of({wide}) - narrow, 0) << wide;
 }

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "model/base/contains.h"
 #include "model/base/text.h"
 #include "model/network/hf/modules/module_pattern.h"
 
@@ -19,11 +20,13 @@ namespace {
 /// Operators of a layer, and the modules that may hold their weights, behind the layer's name.
 struct PartModules {
   std::string_view operators, modules;  ///< with blanks between them
+  bool joined = false;                  ///< its modules hold the weights of several that other rows name
 };
 constexpr PartModules parts[] = {
     {"attn.qkv.Q attn.qkv.K attn.qkv.V attn.qkv.G",
         "self_attn.qkv_proj attn.qkv_proj attn.c_attn attn.Wqkv attention.query_key_value self_attn.query_key_value "
-        "self_attention.query_key_value attention.wqkv self_attn.W_pack"},
+        "self_attention.query_key_value attention.wqkv self_attn.W_pack",
+        true},
     {"attn.qkv.Q attn.up.Q attn.up.Q.nope attn.up.Q.rope",
         "self_attn.q_proj attn.q_proj attention.wq mixer.q_proj self_attn.q_b_proj attn.wq_b"},
     {"attn.qkv.G", "self_attn.q_proj self_attn.g_proj"},
@@ -32,20 +35,21 @@ constexpr PartModules parts[] = {
     {"attn.out", "self_attn.o_proj self_attn.out_proj attn.o_proj attn.out_proj attn.c_proj attention.dense "
                  "self_attn.dense self_attention.dense attention.wo mixer.o_proj attn.wo_b"},
     {"attn.out.down", "attn.wo_a"},
-    {"attn.down.cq attn.down.ckv attn.down.kr", "self_attn.fused_qkv_a_proj self_attn.fused_qkv_a_proj_with_mqa"},
+    {"attn.down.cq attn.down.ckv attn.down.kr", "self_attn.fused_qkv_a_proj self_attn.fused_qkv_a_proj_with_mqa", true},
     {"attn.down.cq", "self_attn.q_a_proj attn.wq_a"},
     {"attn.down.ckv attn.down.kr", "self_attn.kv_a_proj_with_mqa attn.wkv"},
     {"attn.up.K attn.up.V attn.absorb.K attn.absorb.V", "self_attn.kv_b_proj"},
     {"index.q", "self_attn.indexer.wq_b attn.indexer.wq_b"},
     {"index.k", "self_attn.indexer.wk"},
     {"index.w", "self_attn.indexer.weights_proj attn.indexer.weights_proj"},
-    {"mlp.gate mlp.up", "mlp.gate_up_proj feed_forward.gate_up_proj"},
+    {"mlp.gate mlp.up", "mlp.gate_up_proj feed_forward.gate_up_proj", true},
     {"mlp.gate", "mlp.gate_proj feed_forward.gate_proj feed_forward.w1 mlp.w1"},
     {"mlp.up", "mlp.up_proj feed_forward.up_proj feed_forward.w3 mlp.fc1 fc1 mlp.c_fc mlp.dense_h_to_4h "
                "mlp.linear_fc1 mixer.up_proj"},
     {"mlp.down", "mlp.down_proj feed_forward.down_proj feed_forward.w2 mlp.fc2 fc2 mlp.c_proj mlp.dense_4h_to_h "
                  "mlp.linear_fc2 mixer.down_proj"},
-    {"expert.gate expert.up", "mlp.experts.gate_up_proj mlp.experts.0.gate_up_proj feed_forward.experts.gate_up_proj"},
+    {"expert.gate expert.up", "mlp.experts.gate_up_proj mlp.experts.0.gate_up_proj feed_forward.experts.gate_up_proj",
+        true},
     {"expert.gate", "mlp.experts.0.gate_proj block_sparse_moe.experts.0.w1 feed_forward.experts.0.gate_proj "
                     "ffn.experts.0.w1"},
     {"expert.up", "mlp.experts.0.up_proj block_sparse_moe.experts.0.w3 feed_forward.experts.0.up_proj "
@@ -53,8 +57,10 @@ constexpr PartModules parts[] = {
     {"expert.down", "mlp.experts.down_proj mlp.experts.0.down_proj block_sparse_moe.experts.0.w2 "
                     "feed_forward.experts.down_proj feed_forward.experts.0.down_proj mixer.experts.0.down_proj "
                     "ffn.experts.0.w2"},
-    {"shared.gate shared.up", "mlp.shared_experts.gate_up_proj mlp.shared_expert.gate_up_proj "
-                              "feed_forward.shared_expert.gate_up_proj"},
+    {"shared.gate shared.up",
+        "mlp.shared_experts.gate_up_proj mlp.shared_expert.gate_up_proj "
+        "feed_forward.shared_expert.gate_up_proj",
+        true},
     {"shared.gate", "mlp.shared_experts.gate_proj mlp.shared_expert.gate_proj feed_forward.shared_expert.gate_proj "
                     "ffn.shared_experts.w1"},
     {"shared.up", "mlp.shared_experts.up_proj mlp.shared_expert.up_proj feed_forward.shared_expert.up_proj "
@@ -66,12 +72,12 @@ constexpr PartModules parts[] = {
     {"latent.down", "mixer.fc1_latent_proj"},
     {"latent.up", "mixer.fc2_latent_proj"},
     {"mixer.in.Q.in mixer.in.K.in mixer.in.V.in", "linear_attn.in_proj_qkv"},
-    {"mixer.in.Q.in mixer.in.K.in mixer.in.V.in mixer.in.Z", "linear_attn.in_proj_qkvz"},
+    {"mixer.in.Q.in mixer.in.K.in mixer.in.V.in mixer.in.Z", "linear_attn.in_proj_qkvz", true},
     {"mixer.in.Z", "linear_attn.in_proj_z self_attn.output_gate"},
-    {"mixer.in.beta mixer.in.decay", "linear_attn.in_proj_ba"},
+    {"mixer.in.beta mixer.in.decay", "linear_attn.in_proj_ba", true},
     {"mixer.in.beta", "linear_attn.in_proj_b self_attn.b_proj"},
     {"mixer.in.decay", "linear_attn.in_proj_a"},
-    {"mixer.in.Q.in mixer.in.Q mixer.in.K.in mixer.in.K mixer.in.V.in mixer.in.V", "self_attn.qkv_proj"},
+    {"mixer.in.Q.in mixer.in.Q mixer.in.K.in mixer.in.K mixer.in.V.in mixer.in.V", "self_attn.qkv_proj", true},
     {"mixer.in.Q.in mixer.in.Q", "self_attn.q_proj"},
     {"mixer.in.K.in mixer.in.K", "self_attn.k_proj"},
     {"mixer.in.V.in mixer.in.V", "self_attn.v_proj"},
@@ -119,12 +125,53 @@ bool has_one_of(std::string_view name, std::string_view words) {
   return std::ranges::any_of(words_of(words), [&](const std::string& word) { return name.find(word) != name.npos; });
 }
 
-struct Part {
-  std::vector<std::string> operators, modules;
+struct Module {
+  std::string name;
+  std::string stem;                  ///< of a joined one: "qkv" of "self_attn.qkv_proj"; else ""
+  std::vector<std::string> singles;  ///< those that stand beside a joined one where nothing is joined
 };
+struct Part {
+  std::vector<std::string> operators;
+  std::vector<Module> modules;
+};
+
+/// "self_attn" of "self_attn.q_proj", and "mlp.experts" of "mlp.experts.0.up_proj".
+std::string_view folder_of(std::string_view module) {
+  const std::size_t end = module.rfind('.');
+  const std::string_view folder = module.substr(0, end == module.npos ? 0 : end);
+  return folder.ends_with(".0") ? folder.substr(0, folder.size() - 2) : folder;
+}
+
+std::string stem_of(std::string_view module) {
+  std::string_view word = module.substr(module.rfind('.') + 1);
+  constexpr std::string_view projection = "_proj";
+  if (word.ends_with(projection)) word.remove_suffix(projection.size());
+  return std::string(word);
+}
+
+/// Of the rows that are not joined: those in the joined module's folder with one of its operators.
+std::vector<std::string> singles_of(std::string_view module, const std::vector<std::string>& operators,
+    const PartModules* from, const PartModules* to) {
+  std::vector<std::string> all;
+  for (; from != to; ++from) {
+    const std::vector<std::string> others = words_of(from->operators);
+    const bool shares = std::ranges::any_of(others, [&](const std::string& op) { return contains(operators, op); });
+    if (from->joined || !shares) continue;
+    for (const std::string& single : words_of(from->modules))
+      if (folder_of(single) == folder_of(module)) all.push_back(single);
+  }
+  return all;
+}
+
 std::vector<Part> split(const PartModules* from, const PartModules* to) {
   std::vector<Part> all;
-  for (; from != to; ++from) all.push_back({words_of(from->operators), words_of(from->modules)});
+  for (const PartModules* row = from; row != to; ++row) {
+    Part& part = all.emplace_back(words_of(row->operators));
+    for (const std::string& name : words_of(row->modules)) {
+      Module& module = part.modules.emplace_back(name);
+      if (row->joined) module.stem = stem_of(name), module.singles = singles_of(name, part.operators, from, to);
+    }
+  }
   return all;
 }
 const std::vector<Part>& layer_parts() {
@@ -143,7 +190,7 @@ constexpr std::int64_t all_layers = -1;
 class Reading {
  public:
   Reading(const std::string& text, const ModulePattern& pattern, std::int64_t layers)
-      : pattern_(pattern), layers_(layers) {
+      : text_(text), pattern_(pattern), layers_(layers) {
     predicting_ = text.find("mtp") != text.npos;
     for (const LayerStack& stack : layer_stacks)
       if (stack.word.empty() || text.find(stack.word) != text.npos) names_.push_back(stack.name);
@@ -153,8 +200,8 @@ class Reading {
   bool add_to(Found& found) {
     bool any = false;
     for (const Part& part : outer_parts())
-      for (const std::string& module : part.modules)
-        if (pattern_.holds(module)) any = true, put(part, all_layers, found);
+      for (const Module& module : part.modules)
+        if (pattern_.holds(module.name)) any = true, put(part, all_layers, found);
     const bool each = pattern_.counts_layers();
     const std::int64_t last = each ? layers_ : 0;  // one behind the last of the network's own predicts
     for (const Part& part : layer_parts()) {
@@ -166,20 +213,28 @@ class Reading {
   }
 
  private:
+  /// A joined module holds as such where the pattern spells it, or where it holds none of the single ones, which else
+  /// tell by themselves what it means.
+  [[nodiscard]] bool holds(const std::string& before, const Module& module) const {
+    if (!pattern_.holds(before + module.name)) return false;
+    if (module.stem.empty() || text_.find(module.stem) != text_.npos) return true;
+    return std::ranges::none_of(
+        module.singles, [&](const std::string& single) { return pattern_.holds(before + single); });
+  }
   [[nodiscard]] bool holds(const Part& part, std::int64_t layer) const {
-    return std::ranges::any_of(part.modules, [&](const std::string& module) {
-      return std::ranges::any_of(names_,
-          [&](std::string_view stack) { return pattern_.holds(fmt::format("{}.{}.{}", stack, layer, module)); });
+    return std::ranges::any_of(names_, [&](std::string_view stack) {
+      const std::string before = fmt::format("{}.{}.", stack, layer);
+      return std::ranges::any_of(part.modules, [&](const Module& module) { return holds(before, module); });
     });
   }
   [[nodiscard]] bool predicts(const Part& part) const {
-    return std::ranges::any_of(
-        part.modules, [&](const std::string& module) { return pattern_.holds("mtp.layers.0." + module); });
+    return std::ranges::any_of(part.modules, [&](const Module& module) { return holds("mtp.layers.0.", module); });
   }
   static void put(const Part& part, std::int64_t layer, Found& found) {
     for (const std::string& op : part.operators) found[op].insert(layer);
   }
 
+  const std::string& text_;
   const ModulePattern& pattern_;
   std::int64_t layers_;
   bool predicting_ = false;  ///< it names a layer that predicts by its own stack

@@ -209,6 +209,27 @@ TEST(StoredWeights, TellTheOperatorsThatStayWide) {
   EXPECT_EQ(gptq.element_bytes, 0.5 + 2.5 / 128);
 }
 
+/// A pattern of one product is none of what engines join it with; one that spells the joined name holds all of it.
+TEST(StoredWeights, OneProductIsNotWhatItIsJoinedWith) {
+  using Names = std::vector<std::string>;
+  const Names value{"attn.qkv.V", "mixer.in.V", "mixer.in.V.in"};
+  EXPECT_EQ(wide_weights(R"("v_proj")"), value);
+  EXPECT_EQ(wide_weights(R"("re:.*v_proj")"), value);
+  EXPECT_EQ(wide_weights(R"("*v_proj")"), value);
+  EXPECT_EQ(wide_weights(R"("re:.*(k|v)_proj")"),
+      (Names{"attn.qkv.K", "attn.qkv.V", "mixer.in.K", "mixer.in.K.in", "mixer.in.V", "mixer.in.V.in"}));
+  EXPECT_EQ(wide_weights(R"("re:.*[kv]_proj")").size(), 6U);
+  EXPECT_EQ(wide_weights(R"("re:.*mlp\\.up_proj")"), (Names{"mlp.up"}));
+  EXPECT_EQ(wide_weights(R"("model.layers.1.mlp.*up_proj")"), (Names{"expert.up 1", "mlp.up 1", "shared.up 1"}));
+  EXPECT_EQ(wide_weights(R"("*mlp.gate_up_proj")"), (Names{"mlp.gate", "mlp.up"}));
+  EXPECT_EQ(wide_weights(R"("re:.*mlp\\.(gate_up|down)_proj")"), (Names{"mlp.down", "mlp.gate", "mlp.up"}));
+  EXPECT_EQ(
+      wide_weights(R"("model.layers.*.attn.c_attn")"), (Names{"attn.qkv.G", "attn.qkv.K", "attn.qkv.Q", "attn.qkv.V"}));
+  EXPECT_EQ(
+      wide_weights(R"("re:.*layers\\.1\\.mlp\\.experts\\.[a-z]*_up_proj")"), (Names{"expert.gate 1", "expert.up 1"}))
+      << "of no single one";
+}
+
 /// Encoders and norms are no weights of ours; what is none of all is told.
 TEST(StoredWeights, TellPatternsThatAreNotKnown) {
   const auto unknown = [](const std::string& ignored) {
