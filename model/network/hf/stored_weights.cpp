@@ -28,7 +28,8 @@ using detail::WideModules;
 struct SaidSizes {
   std::int64_t layers = 0;  ///< 0: not said
   bool experts = false;
-  bool apart = false;  ///< experts have a type of their own
+  std::int64_t expert_count = 0;  ///< of a layer; 0: not said
+  bool apart = false;             ///< experts have a type of their own
 };
 
 constexpr IntegerRange counts{0, 1 << 20};
@@ -132,7 +133,7 @@ Said said_in(JsonObject& config, const SaidSizes& built) {
   Said said;
   const std::vector<std::string> names = wide_names(config);
   said.wide = detail::wide_modules(names, built.layers, built.experts);
-  said.held = detail::weights_of_modules(names, built.layers);
+  said.held = detail::weights_of_modules(names, built.layers, built.expert_count);
   said.several = built.apart;
   said.experts = built.experts, said.layers = built.layers;
   // GPTQ and AWQ: model_executor/layers/quantization, gptq_marlin.py and awq_marlin.py, lm_head_quantized
@@ -209,8 +210,10 @@ SaidSizes built_as(std::vector<JsonObject>& parts) {
     for (const char* key : {"num_hidden_layers", "num_layers", "n_layers", "n_layer"})
       built.layers = std::max(built.layers, number(part, key));
     for (const char* key : {"num_experts", "num_local_experts", "n_routed_experts", "num_routed_experts",
-             "moe_num_experts", "num_moe_experts"})
-      built.experts = built.experts || number(part, key) > 1 || part.type_of(key) == "list";
+             "moe_num_experts", "num_moe_experts"}) {
+      built.expert_count = std::max(built.expert_count, number(part, key));
+      built.experts = built.experts || built.expert_count > 1 || part.type_of(key) == "list";
+    }
   }
   return built;
 }

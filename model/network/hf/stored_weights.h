@@ -21,7 +21,7 @@ struct StoredWeights {
   std::string narrow = {};
   std::string told_by = "quantization_config of the file";
   std::vector<WeightsOfLayers> wide_weights = {};  ///< what `wide` comes to, operator by operator
-  std::vector<std::string> unknown = {};           ///< patterns of modules that hold nothing known
+  std::vector<std::string> unknown = {};           ///< patterns of modules that hold nothing known, or single experts
   double element_bytes = 0;  ///< of an integer with its scale and zero point; 0: as the type has it
 };
 

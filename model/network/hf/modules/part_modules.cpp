@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -183,75 +185,167 @@ const std::vector<Part>& outer_parts() {
   return all;
 }
 
-/// By operator: its layers, of which -1 stands for all.
-using Found = std::map<std::string, std::set<std::int64_t>>;
+/// An operator, and the layer: -1 stands for all.
+using Place = std::pair<std::string, std::int64_t>;
 constexpr std::int64_t all_layers = -1;
+
+struct Found {
+  std::set<Place> whole;
+  std::map<Place, std::set<std::int64_t>> experts;  ///< where patterns name single ones
+};
+
+/// What every pattern of a file asks of: names of layers are written once.
+struct FileNames {
+  std::int64_t layers, experts;
+  std::vector<std::vector<std::string>> stacks;  ///< by stack and layer: "model.layers.0."
+};
+
+FileNames file_names(std::int64_t layers, std::int64_t experts) {
+  FileNames names{layers, std::max<std::int64_t>(experts, 2), {}};  // two tell whether a pattern is of all
+  for (const LayerStack& stack : layer_stacks) {
+    std::vector<std::string>& all = names.stacks.emplace_back();
+    for (std::int64_t layer = 0; layer <= layers; ++layer) all.push_back(fmt::format("{}.{}.", stack.name, layer));
+  }
+  return names;
+}
+
+bool is_number(std::string_view word) {
+  constexpr std::size_t most_digits = 6;
+  return !word.empty() && word.size() <= most_digits &&
+         std::ranges::all_of(word, [](char letter) { return letter >= '0' && letter <= '9'; });
+}
+
+/// Of "model.layers.12.mlp" 12 behind "layers"; -1: it is not spelled so. Words end at dots.
+std::int64_t number_behind(std::string_view text, std::string_view words) {
+  std::string_view before;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('.'), text.size());
+    const std::string_view word = text.substr(0, end);
+    if (is_number(word) && contains(words_of(words), std::string(before))) return std::stoll(std::string(word));
+    before = word;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return -1;
+}
 
 class Reading {
  public:
-  Reading(const std::string& text, const ModulePattern& pattern, std::int64_t layers)
-      : text_(text), pattern_(pattern), layers_(layers) {
+  Reading(const std::string& text, const ModulePattern& pattern, const FileNames& names)
+      : text_(text), pattern_(pattern), names_(names) {
     predicting_ = text.find("mtp") != text.npos;
-    for (const LayerStack& stack : layer_stacks)
-      if (stack.word.empty() || text.find(stack.word) != text.npos) names_.push_back(stack.name);
+    for (std::size_t i = 0; i < std::size(layer_stacks); ++i)
+      if (layer_stacks[i].word.empty() || text.find(layer_stacks[i].word) != text.npos) stacks_.push_back(i);
+    const bool search = text.starts_with("re:");
+    if (!search) layer_ = number_behind(text, "layers h blocks");
+    if (!search) expert_ = number_behind(text, "experts");
+    const std::size_t experts = text.find("experts");
+    each_expert_ = experts != text.npos && text.find_first_of("0123456789[?\\", experts) != text.npos;
   }
 
-  /// Whether it holds anything.
-  bool add_to(Found& found) {
-    bool any = false;
+  void add_to(Found& found) {
     for (const Part& part : outer_parts())
       for (const Module& module : part.modules)
-        if (pattern_.holds(module.name)) any = true, put(part, all_layers, found);
+        if (pattern_.holds(module.name)) put(part, all_layers, found);
     const bool each = pattern_.counts_layers();
-    const std::int64_t last = each ? layers_ : 0;  // one behind the last of the network's own predicts
+    const std::int64_t last = each ? names_.layers : 0;  // one behind the last of the network's own predicts
+    const std::int64_t from = layer_ < 0 ? 0 : layer_, to = layer_ < 0 ? last : std::min(last, layer_);
     for (const Part& part : layer_parts()) {
-      for (std::int64_t layer = 0; layer <= last; ++layer)
-        if (holds(part, layer)) any = true, put(part, each ? layer : all_layers, found);
-      if (predicting_ && layers_ > 0 && predicts(part)) any = true, put(part, layers_, found);
+      for (std::int64_t layer = from; layer <= to; ++layer)
+        for (const std::size_t stack : stacks_)
+          add(part, names_.stacks[stack][static_cast<std::size_t>(layer)], each ? layer : all_layers, found);
+      if (predicting_ && names_.layers > 0) add(part, "mtp.layers.0.", names_.layers, found);
     }
-    return any;
+  }
+  /// Whether it holds what counts, and nothing else.
+  [[nodiscard]] bool counts(const Found& found) const {
+    return (any_ || !single_.empty()) &&
+           std::ranges::all_of(single_, [&](const Place& place) { return found.whole.contains(place); });
   }
 
  private:
+  static constexpr std::string_view first_expert = "experts.0.";
+
+  /// The name of the module of an expert.
+  const std::string& named(const std::string& before, const std::string& module, std::int64_t expert) {
+    name_.assign(before).append(module);
+    const std::size_t at = expert > 0 ? name_.find(first_expert, before.size()) : name_.npos;
+    if (at != name_.npos) name_.replace(at, first_expert.size(), fmt::format("experts.{}.", expert));
+    return name_;
+  }
   /// A joined module holds as such where the pattern spells it, or where it holds none of the single ones, which else
   /// tell by themselves what it means.
-  [[nodiscard]] bool holds(const std::string& before, const Module& module) const {
-    if (!pattern_.holds(before + module.name)) return false;
+  bool holds(const std::string& before, const Module& module, std::int64_t expert) {
+    if (!pattern_.holds(named(before, module.name, expert))) return false;
     if (module.stem.empty() || text_.find(module.stem) != text_.npos) return true;
     return std::ranges::none_of(
-        module.singles, [&](const std::string& single) { return pattern_.holds(before + single); });
+        module.singles, [&](const std::string& single) { return pattern_.holds(named(before, single, expert)); });
   }
-  [[nodiscard]] bool holds(const Part& part, std::int64_t layer) const {
-    return std::ranges::any_of(names_, [&](std::string_view stack) {
-      const std::string before = fmt::format("{}.{}.", stack, layer);
-      return std::ranges::any_of(part.modules, [&](const Module& module) { return holds(before, module); });
-    });
+  void add(const Part& part, const std::string& before, std::int64_t layer, Found& found) {
+    for (const Module& module : part.modules)
+      if (module.name.find(first_expert) != module.name.npos) add_experts(part, module, before, layer, found);
+      else if (holds(before, module, 0)) put(part, layer, found);
   }
-  [[nodiscard]] bool predicts(const Part& part) const {
-    return std::ranges::any_of(part.modules, [&](const Module& module) { return holds("mtp.layers.0.", module); });
+  /// The first and the last stand for all where the pattern does not tell one from another.
+  void add_experts(
+      const Part& part, const Module& module, const std::string& before, std::int64_t layer, Found& found) {
+    const std::int64_t last = names_.experts - 1;
+    const bool spelled = expert_ >= 0;
+    std::vector<std::int64_t> held;
+    for (std::int64_t expert = spelled ? expert_ : 0; expert <= (spelled ? std::min(expert_, last) : last);
+         expert += each_expert_ ? 1 : last)
+      if (holds(before, module, expert)) held.push_back(expert);
+    if (!each_expert_ && held.size() == 2) put(part, layer, found);
+    else
+      for (const std::int64_t expert : held) add_single(part, {layer, expert}, found);
   }
-  static void put(const Part& part, std::int64_t layer, Found& found) {
-    for (const std::string& op : part.operators) found[op].insert(layer);
+  struct Expert {
+    std::int64_t layer, index;
+  };
+  void add_single(const Part& part, Expert expert, Found& found) {
+    for (const std::string& op : part.operators) {
+      const Place& place = single_.emplace_back(op, expert.layer);
+      std::set<std::int64_t>& held = found.experts[place];
+      held.insert(expert.index);
+      if (static_cast<std::int64_t>(held.size()) >= names_.experts) found.whole.insert(place);
+    }
+  }
+  void put(const Part& part, std::int64_t layer, Found& found) {
+    any_ = true;
+    for (const std::string& op : part.operators) found.whole.emplace(op, layer);
   }
 
   const std::string& text_;
   const ModulePattern& pattern_;
-  std::int64_t layers_;
-  bool predicting_ = false;  ///< it names a layer that predicts by its own stack
-  std::vector<std::string_view> names_;
+  const FileNames& names_;
+  bool predicting_ = false;                ///< it names a layer that predicts by its own stack
+  bool each_expert_ = false;               ///< it may tell one expert from another
+  std::int64_t layer_ = -1, expert_ = -1;  ///< those that it spells
+  std::vector<std::size_t> stacks_;
+  std::string name_;
+  bool any_ = false;
+  std::vector<Place> single_;  ///< of which it holds single experts
 };
 
 }  // namespace
 
-HeldWeights weights_of_modules(const std::vector<std::string>& patterns, std::int64_t layers) {
+HeldWeights weights_of_modules(const std::vector<std::string>& patterns, std::int64_t layers, std::int64_t experts) {
   HeldWeights out;
   Found found;
-  for (const std::string& text : patterns) {
-    const auto pattern = ModulePattern::of(text);
-    const bool any = pattern && Reading(text, *pattern, layers).add_to(found);
-    if (!any && !has_one_of(lower_case(text), aside)) out.unknown.push_back(text);
+  const FileNames names = file_names(layers, experts);
+  std::vector<std::optional<ModulePattern>> read;
+  std::vector<std::optional<Reading>> readings(patterns.size());
+  read.reserve(patterns.size());
+  for (std::size_t i = 0; i < patterns.size(); ++i) {
+    const auto& pattern = read.emplace_back(ModulePattern::of(patterns[i]));
+    if (pattern) readings[i].emplace(patterns[i], *pattern, names).add_to(found);
   }
-  for (const auto& [op, held] : found) {
+  for (std::size_t i = 0; i < patterns.size(); ++i) {
+    const bool counts = readings[i] && readings[i]->counts(found);
+    if (!counts && !has_one_of(lower_case(patterns[i]), aside)) out.unknown.push_back(patterns[i]);
+  }
+  std::map<std::string, std::set<std::int64_t>> by_operator;
+  for (const auto& [op, layer] : found.whole) by_operator[op].insert(layer);
+  for (const auto& [op, held] : by_operator) {
     WeightsOfLayers weights{op, {}, held.contains(all_layers)};
     if (!weights.all) weights.layers.assign(held.begin(), held.end());
     out.weights.push_back(std::move(weights));

@@ -1,6 +1,7 @@
 // Which number type a checkpoint's config.json says that its weights have.
 #include "model/network/hf/stored_weights.h"
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -228,6 +229,51 @@ TEST(StoredWeights, OneProductIsNotWhatItIsJoinedWith) {
   EXPECT_EQ(
       wide_weights(R"("re:.*layers\\.1\\.mlp\\.experts\\.[a-z]*_up_proj")"), (Names{"expert.gate 1", "expert.up 1"}))
       << "of no single one";
+}
+
+/// One expert is never all: a layer's experts are wide where patterns name every one of them.
+TEST(StoredWeights, SingleExpertsAreNotAll) {
+  using Names = std::vector<std::string>;
+  const auto stored = [](const std::string& ignored) {
+    return stored_weights(R"({"num_hidden_layers": 4, "num_experts": 3, "quantization_config": {"quant_method": "fp8",
+        "ignore": [)" + ignored +
+                          "]}}");
+  };
+  for (const char* one : {"model.layers.1.mlp.experts.0.down_proj", "model.layers.1.mlp.experts.2.down_proj",
+           "re:.*layers.1.mlp.experts.[01].down_proj", "*.layers.1.mlp.experts.?.up_proj.weight",
+           "*layers.1.*.0.down_proj", "model.layers.1.mlp.experts.0*"}) {
+    const StoredWeights read = stored('"' + std::string(one) + '"');
+    EXPECT_TRUE(read.wide_weights.empty()) << one;
+    EXPECT_EQ(read.unknown, Names{one});
+  }
+  std::string all;
+  for (int expert = 0; expert < 3; ++expert)
+    all += (expert > 0 ? ", " : "") + ("\"model.layers.1.mlp.experts." + std::to_string(expert)) + ".down_proj\"";
+  for (const std::string& every : {all, std::string(R"("re:.*layers.1.mlp.experts.[0-2].down_proj")"),
+           std::string(R"("re:.*layers\\.1\\.mlp\\.experts\\.\\d+\\.down_proj")"),
+           std::string(R"("model.layers.1.mlp.experts.*.down_proj")"),
+           std::string(R"("model.layers.1.mlp.experts.?.down_proj")")}) {
+    const StoredWeights read = stored(every);
+    ASSERT_EQ(read.wide_weights.size(), 1U) << every;
+    EXPECT_EQ(read.wide_weights.front(), (WeightsOfLayers{"expert.down", {1}, false})) << every;
+    EXPECT_TRUE(read.unknown.empty()) << every;
+  }
+}
+
+/// Lists that name each module of each layer are read at once.
+TEST(StoredWeights, LongListsAreReadInTime) {
+  std::string ignored;
+  for (int layer = 0; layer < 1000; ++layer)
+    for (const char* module : {"mlp.gate", "self_attn.o_proj", "mlp.down_proj"})
+      ignored += (ignored.empty() ? "\"" : ", \"") + ("model.language_model.layers." + std::to_string(layer)) + "." +
+                 module + "\"";
+  const auto begin = std::chrono::steady_clock::now();
+  const StoredWeights read = stored_weights(R"({"num_hidden_layers": 1000, "num_experts": 128, "quantization_config": {
+      "quant_method": "fp8", "ignore": [)" + ignored +
+                                            "]}}");
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  EXPECT_TRUE(read.unknown.empty());
+  EXPECT_LT(taken.count(), 20) << "minutes where every layer is asked";
 }
 
 /// Encoders and norms are no weights of ours; what is none of all is told.
