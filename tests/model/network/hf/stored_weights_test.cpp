@@ -165,6 +165,9 @@ TEST(StoredWeights, SayWhatStaysWide) {
   EXPECT_EQ(wide(R"("model.layers.2.self_attn.o_proj")"), "part of attention");
   EXPECT_EQ(wide(R"("model.layers.0.mlp.up_proj", "*self_attn*")"), "attention with part of the MLP");
   EXPECT_EQ(wide(R"("*.shared_experts.*")"), "the shared expert");
+  EXPECT_EQ(wide(R"("lm_head", "v_proj", "k_proj", "q_proj")"), "attn.qkv.K, attn.qkv.Q, attn.qkv.V");
+  EXPECT_EQ(wide(R"("*.v_proj")"), "attn.qkv.V");
+  EXPECT_EQ(wide(R"("re:.*layers.1.*k_proj")"), "attn.qkv.K of some layers");
   for (const char* nothing : {"lm_head", "model.layers.0.self_attn.q_norm", "model.visual.blocks.0.attn.qkv",
            "model.layers.0.linear_attn.conv1d", "model.layers.0.linear_attn.in_proj_ba", "model.layers.0.mlp.gate",
            "model.layers.0.mlp.shared_expert_gate", "model.layers.0.mlp.router"})
