@@ -28,7 +28,8 @@ using detail::WideModules;
 struct SaidSizes {
   std::int64_t layers = 0;  ///< 0: not said
   bool experts = false;
-  bool apart = false;  ///< experts have a type of their own
+  std::int64_t expert_count = 0;  ///< of a layer; 0: not said
+  bool apart = false;             ///< experts have a type of their own
 };
 
 constexpr IntegerRange counts{0, 1 << 20};
@@ -132,7 +133,7 @@ Said said_in(JsonObject& config, const SaidSizes& built) {
   Said said;
   const std::vector<std::string> names = wide_names(config);
   said.wide = detail::wide_modules(names, built.layers, built.experts);
-  said.held = detail::weights_of_modules(names, built.layers);
+  said.held = detail::weights_of_modules(names, built.layers, built.expert_count);
   said.several = built.apart;
   said.experts = built.experts, said.layers = built.layers;
   // GPTQ and AWQ: model_executor/layers/quantization, gptq_marlin.py and awq_marlin.py, lm_head_quantized
@@ -175,6 +176,35 @@ std::string wide_in_words(const WideModules& wide, std::int64_t layers, bool of_
   return words;
 }
 
+/// What is wide in any case, or next to nothing: tables, heads, routers, indexers, gates of decays.
+constexpr std::string_view wide_anyway[] = {
+    "head", "embed", "router", "shared.gate.score", "index.", "mixer.in.beta", "mixer.in.decay"};
+
+/// Modules may be other operators' in networks of other kinds: the commonest is named, if it is wide too.
+struct NamedInstead {
+  std::string_view of, by;
+};
+constexpr NamedInstead named_instead[] = {{"attn.qkv.G", "attn.qkv.Q"}, {"attn.up.Q", "attn.qkv.Q"},
+    {"attn.absorb.K", "attn.up.K"}, {"attn.absorb.V", "attn.up.V"}};
+
+/// Products that stay wide by themselves, "attn.qkv.K and mlp.down". Modules of attention may be a mixer's too, which
+/// is named where it is all.
+std::string wide_products(const std::vector<WeightsOfLayers>& weights) {
+  std::vector<std::string> own, mixers;
+  for (const WeightsOfLayers& one : weights) {
+    const bool anyway = std::ranges::any_of(wide_anyway,
+        [&](std::string_view name) { return one.name == name || (name.back() == '.' && one.name.starts_with(name)); });
+    const bool other = std::ranges::any_of(named_instead, [&](const NamedInstead& row) {
+      return one.name.starts_with(row.of) &&
+             std::ranges::any_of(weights, [&](const WeightsOfLayers& by) { return by.name == row.by; });
+    });
+    if (anyway || other) continue;
+    (one.name.starts_with("mixer.") ? mixers : own).push_back(one.name + (one.all ? "" : " of some layers"));
+  }
+  constexpr std::size_t most = 6;
+  return some_of(own.empty() ? mixers : own, most);
+}
+
 /// Parts of a file that may say it: the file, and what tells of its text.
 std::vector<JsonObject> parts_that_say_it(JsonObject& file) {
   std::vector<JsonObject> parts{file};
@@ -209,8 +239,10 @@ SaidSizes built_as(std::vector<JsonObject>& parts) {
     for (const char* key : {"num_hidden_layers", "num_layers", "n_layers", "n_layer"})
       built.layers = std::max(built.layers, number(part, key));
     for (const char* key : {"num_experts", "num_local_experts", "n_routed_experts", "num_routed_experts",
-             "moe_num_experts", "num_moe_experts"})
-      built.experts = built.experts || number(part, key) > 1 || part.type_of(key) == "list";
+             "moe_num_experts", "num_moe_experts"}) {
+      built.expert_count = std::max(built.expert_count, number(part, key));
+      built.experts = built.experts || built.expert_count > 1 || part.type_of(key) == "list";
+    }
   }
   return built;
 }
@@ -243,6 +275,7 @@ StoredWeights weights_said(const Said& said) {
   StoredWeights stored{std::string(type), detail::in_words(said), wide_in_words(said.wide, said.layers, by_name), "",
       "", said.head ? "the LM head" : ""};
   stored.wide_weights = said.held.weights, stored.unknown = said.held.unknown;
+  if (stored.wide.empty() && !by_name) stored.wide = wide_products(stored.wide_weights);
   stored.element_bytes = detail::integer_bytes(said, type);
   return stored;
 }

@@ -13,15 +13,16 @@ namespace stepcast {
 struct StoredWeights {
   std::string type;  ///< "fp8-block", as --weights takes it; "": nothing narrows them, or in no way that is known
   std::string how;   ///< "fp8 in blocks", in words of the file; "": nothing narrows them
-  /// What stays wide, in words: "attention", "attention with part of the MLP", "10 of 32 layers"; "": nothing.
+  /// What stays wide, in words: "attention", "attention with part of the MLP", "10 of 32 layers", or operators where it
+  /// is no whole part: "attn.qkv.K, attn.qkv.V"; "": nothing that would be narrow.
   std::string wide;
   std::string cache;      ///< the same of keys and values in the cache, as --kv takes it: "fp8"
   std::string cache_how;  ///< "float of 8 bits", in words of the file; "": nothing narrows them
   /// What is narrow and would be wide by itself: "the LM head"; "": nothing.
   std::string narrow = {};
   std::string told_by = "quantization_config of the file";
-  std::vector<WeightsOfLayers> wide_weights = {};  ///< what `wide` comes to, operator by operator
-  std::vector<std::string> unknown = {};           ///< patterns of modules that hold nothing known
+  std::vector<WeightsOfLayers> wide_weights = {};  ///< operator by operator, with heads, tables and routers
+  std::vector<std::string> unknown = {};           ///< patterns of modules that hold nothing known, or single experts
   double element_bytes = 0;  ///< of an integer with its scale and zero point; 0: as the type has it
 };
 

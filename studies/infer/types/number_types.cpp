@@ -80,7 +80,8 @@ void take_widths(const StoredWeights& stored, ServedTypes& out) {
     out.assumptions.push_back(fmt::format("{} narrow, too, as {} says", stored.narrow, stored.told_by));
   if (!stored.unknown.empty())
     out.assumptions.push_back(fmt::format(
-        "'{:.60}'{} of {} names no weights that are known: what it leaves wide counts as narrow, in bytes and in time",
+        "'{:.60}'{} of {} names no weights that are known, or some of a layer's experts: what it leaves wide counts as "
+        "narrow, in bytes and in time",
         stored.unknown.front(), stored.unknown.size() > 1 ? fmt::format(" and {} more", stored.unknown.size() - 1) : "",
         stored.told_by));
 }

@@ -65,6 +65,9 @@ TEST(StoredWidths, AreThoseOfThePartsThatPatternsName) {
   EXPECT_DOUBLE_EQ(bytes_of({"model.layers.0*", "model.layers.3*"}) - narrow, 2 * (attention + experts));
   EXPECT_DOUBLE_EQ(bytes_of({"model.layers.2.mlp.experts"}) - narrow, experts);
   EXPECT_DOUBLE_EQ(bytes_of({"model.layers.2.mlp.experts.*.down_proj"}) - narrow, experts / 3);
+  for (const char* value : {"v_proj", "*.v_proj", "*v_proj", "re:.*v_proj"})
+    EXPECT_DOUBLE_EQ(bytes_of({value}) - narrow, attention) << value << ": of four layers a matrix each";
+  EXPECT_DOUBLE_EQ(bytes_of({"model.layers.1.mlp.experts.3.down_proj"}) - narrow, 0) << "one of 16 is not counted";
   for (const char* wide : {"*.mlp.gate", "model.embed_tokens", "*norm*"})  // these are wide in any case
     EXPECT_DOUBLE_EQ(bytes_of({wide}) - narrow, 0) << wide;
 }
@@ -139,6 +142,9 @@ TEST(StoredWidths, PatternsThatNameNothingAreSaid) {
   EXPECT_NE(said({"model.layers.0.strange_proj", "other"})
                 .find("'model.layers.0.strange_proj' and 1 more of quantization_config of the file names no weights"),
       std::string::npos);
+  EXPECT_NE(
+      said({"k_proj", "v_proj"}).find("attn.qkv.K, attn.qkv.V left wide, as quantization_config"), std::string::npos);
+  EXPECT_EQ(said({"lm_head", "model.layers.0.mlp.gate"}).find("left wide"), std::string::npos);
   EXPECT_NE(
       said({"*self_attn*"}).find("attention left wide, as quantization_config of the file says"), std::string::npos);
 }

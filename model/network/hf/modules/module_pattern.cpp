@@ -20,11 +20,13 @@ bool holds_all(std::string_view glob, std::string_view name) {
   return glob.find_first_not_of('*', at) == glob.npos;
 }
 
-/// "model.layers.1" is no part of "model.layers.12", and "model.layers.1." is one of "model.layers.1.mlp".
+/// "model.layers.1" is no part of "model.layers.12", and "model.layers.1." is one of "model.layers.1.mlp". "v_proj" is
+/// no part of "self_attn.qkv_proj".
 bool is_part(std::string_view part, std::string_view name) {
   if (part.empty()) return false;
   for (std::size_t at = name.find(part); at != name.npos; at = name.find(part, at + 1)) {
     const std::size_t end = at + part.size();
+    if (at > 0 && name[at - 1] != '.' && part.front() != '.') continue;
     if (part.back() == '.' || end == name.size() || name[end] == '.') return true;
   }
   return false;

@@ -10,7 +10,7 @@
 namespace stepcast::detail {
 
 /// "re:..." goes from the name's beginning, "*" and "?" are of the whole name or of what it stands in, else it is a
-/// part of the name that ends where one of its words does.
+/// part of the name that begins and ends where words of it do.
 class ModulePattern {
  public:
   /// nullopt: it is not read.

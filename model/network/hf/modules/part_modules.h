@@ -19,11 +19,13 @@ namespace detail {
 
 struct HeldWeights {
   std::vector<WeightsOfLayers> weights;
-  std::vector<std::string> unknown;  ///< patterns that hold nothing that is known
+  /// patterns that hold nothing that is known, or experts of a layer of which others stay narrow: none are counted
+  std::vector<std::string> unknown;
 };
 /// Of "model.layers.0.self_attn.o_proj", "re:.*mlp.(gate|up|down)_proj", "*.self_attn*". `layers` of the network; 0:
-/// not known, and those that name no layer are of all.
-HeldWeights weights_of_modules(const std::vector<std::string>& patterns, std::int64_t layers);
+/// not known, and those that name no layer are of all. `experts` of a layer; 0: not known, and single ones are never
+/// all.
+HeldWeights weights_of_modules(const std::vector<std::string>& patterns, std::int64_t layers, std::int64_t experts);
 
 }  // namespace detail
 }  // namespace stepcast

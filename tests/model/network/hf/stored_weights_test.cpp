@@ -1,6 +1,7 @@
 // Which number type a checkpoint's config.json says that its weights have.
 #include "model/network/hf/stored_weights.h"
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -164,6 +165,9 @@ TEST(StoredWeights, SayWhatStaysWide) {
   EXPECT_EQ(wide(R"("model.layers.2.self_attn.o_proj")"), "part of attention");
   EXPECT_EQ(wide(R"("model.layers.0.mlp.up_proj", "*self_attn*")"), "attention with part of the MLP");
   EXPECT_EQ(wide(R"("*.shared_experts.*")"), "the shared expert");
+  EXPECT_EQ(wide(R"("lm_head", "v_proj", "k_proj", "q_proj")"), "attn.qkv.K, attn.qkv.Q, attn.qkv.V");
+  EXPECT_EQ(wide(R"("*.v_proj")"), "attn.qkv.V");
+  EXPECT_EQ(wide(R"("re:.*layers.1.*k_proj")"), "attn.qkv.K of some layers");
   for (const char* nothing : {"lm_head", "model.layers.0.self_attn.q_norm", "model.visual.blocks.0.attn.qkv",
            "model.layers.0.linear_attn.conv1d", "model.layers.0.linear_attn.in_proj_ba", "model.layers.0.mlp.gate",
            "model.layers.0.mlp.shared_expert_gate", "model.layers.0.mlp.router"})
@@ -207,6 +211,72 @@ TEST(StoredWeights, TellTheOperatorsThatStayWide) {
   ASSERT_EQ(gptq.wide_weights.size(), 3U);
   EXPECT_EQ(gptq.wide_weights.front().name, "attn.qkv.K");
   EXPECT_EQ(gptq.element_bytes, 0.5 + 2.5 / 128);
+}
+
+/// A pattern of one product is none of what engines join it with; one that spells the joined name holds all of it.
+TEST(StoredWeights, OneProductIsNotWhatItIsJoinedWith) {
+  using Names = std::vector<std::string>;
+  const Names value{"attn.qkv.V", "mixer.in.V", "mixer.in.V.in"};
+  EXPECT_EQ(wide_weights(R"("v_proj")"), value);
+  EXPECT_EQ(wide_weights(R"("re:.*v_proj")"), value);
+  EXPECT_EQ(wide_weights(R"("*v_proj")"), value);
+  EXPECT_EQ(wide_weights(R"("re:.*(k|v)_proj")"),
+      (Names{"attn.qkv.K", "attn.qkv.V", "mixer.in.K", "mixer.in.K.in", "mixer.in.V", "mixer.in.V.in"}));
+  EXPECT_EQ(wide_weights(R"("re:.*[kv]_proj")").size(), 6U);
+  EXPECT_EQ(wide_weights(R"("re:.*mlp\\.up_proj")"), (Names{"mlp.up"}));
+  EXPECT_EQ(wide_weights(R"("model.layers.1.mlp.*up_proj")"), (Names{"expert.up 1", "mlp.up 1", "shared.up 1"}));
+  EXPECT_EQ(wide_weights(R"("*mlp.gate_up_proj")"), (Names{"mlp.gate", "mlp.up"}));
+  EXPECT_EQ(wide_weights(R"("re:.*mlp\\.(gate_up|down)_proj")"), (Names{"mlp.down", "mlp.gate", "mlp.up"}));
+  EXPECT_EQ(
+      wide_weights(R"("model.layers.*.attn.c_attn")"), (Names{"attn.qkv.G", "attn.qkv.K", "attn.qkv.Q", "attn.qkv.V"}));
+  EXPECT_EQ(
+      wide_weights(R"("re:.*layers\\.1\\.mlp\\.experts\\.[a-z]*_up_proj")"), (Names{"expert.gate 1", "expert.up 1"}))
+      << "of no single one";
+}
+
+/// One expert is never all: a layer's experts are wide where patterns name every one of them.
+TEST(StoredWeights, SingleExpertsAreNotAll) {
+  using Names = std::vector<std::string>;
+  const auto stored = [](const std::string& ignored) {
+    return stored_weights(R"({"num_hidden_layers": 4, "num_experts": 3, "quantization_config": {"quant_method": "fp8",
+        "ignore": [)" + ignored +
+                          "]}}");
+  };
+  for (const char* one : {"model.layers.1.mlp.experts.0.down_proj", "model.layers.1.mlp.experts.2.down_proj",
+           "re:.*layers.1.mlp.experts.[01].down_proj", "*.layers.1.mlp.experts.?.up_proj.weight",
+           "*layers.1.*.0.down_proj", "model.layers.1.mlp.experts.0*"}) {
+    const StoredWeights read = stored('"' + std::string(one) + '"');
+    EXPECT_TRUE(read.wide_weights.empty()) << one;
+    EXPECT_EQ(read.unknown, Names{one});
+  }
+  std::string all;
+  for (int expert = 0; expert < 3; ++expert)
+    all += (expert > 0 ? ", " : "") + ("\"model.layers.1.mlp.experts." + std::to_string(expert)) + ".down_proj\"";
+  for (const std::string& every : {all, std::string(R"("re:.*layers.1.mlp.experts.[0-2].down_proj")"),
+           std::string(R"("re:.*layers\\.1\\.mlp\\.experts\\.\\d+\\.down_proj")"),
+           std::string(R"("model.layers.1.mlp.experts.*.down_proj")"),
+           std::string(R"("model.layers.1.mlp.experts.?.down_proj")")}) {
+    const StoredWeights read = stored(every);
+    ASSERT_EQ(read.wide_weights.size(), 1U) << every;
+    EXPECT_EQ(read.wide_weights.front(), (WeightsOfLayers{"expert.down", {1}, false})) << every;
+    EXPECT_TRUE(read.unknown.empty()) << every;
+  }
+}
+
+/// Lists that name each module of each layer are read at once.
+TEST(StoredWeights, LongListsAreReadInTime) {
+  std::string ignored;
+  for (int layer = 0; layer < 1000; ++layer)
+    for (const char* module : {"mlp.gate", "self_attn.o_proj", "mlp.down_proj"})
+      ignored += (ignored.empty() ? "\"" : ", \"") + ("model.language_model.layers." + std::to_string(layer)) + "." +
+                 module + "\"";
+  const auto begin = std::chrono::steady_clock::now();
+  const StoredWeights read = stored_weights(R"({"num_hidden_layers": 1000, "num_experts": 128, "quantization_config": {
+      "quant_method": "fp8", "ignore": [)" + ignored +
+                                            "]}}");
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  EXPECT_TRUE(read.unknown.empty());
+  EXPECT_LT(taken.count(), 20) << "minutes where every layer is asked";
 }
 
 /// Encoders and norms are no weights of ours; what is none of all is told.
