@@ -23,7 +23,7 @@ std::vector<IterationSlice> IterationForm::in_order(
       continue;
     }
     for (const Rows& row : rows)
-      if (serves(line, kind_of(row))) add(line, line.shape(row), line.price(row, cost));
+      if (serves(line, kind_of(row)) && !line.idles_for(row)) add(line, line.shape(row), line.price(row, cost));
   }
   std::vector<IterationSlice> order;
   Seconds now;

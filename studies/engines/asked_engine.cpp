@@ -204,10 +204,13 @@ bool stretches_positions(const SaidArguments& said) {
   });
 }
 
-/// Of the checkpoint; 0: not told, or the launch says others.
-std::int64_t positions_of(const SaidArguments& said, const std::string& network, const std::string& checkpoint) {
+/// Of the checkpoint; 0: not told, or the launch says others. A network of the catalogue does not tell those of a
+/// checkpoint that is not its own.
+std::int64_t positions_of(const SaidArguments& said, const EngineSettings& settings, const std::string& network) {
   if (stretches_positions(said)) return 0;
-  return run::names_a_file(network) ? turned_positions(network) : published_positions(network, checkpoint);
+  if (run::names_a_file(network)) return turned_positions(network);
+  if (settings.model_open || settings.model.empty()) return published_positions(network, network);
+  return checkpoint_of(settings.model).network == network ? published_positions(network, settings.model) : 0;
 }
 
 /// What engines do that are told to take longer requests than the network has positions for. vllm/config/model.py,
@@ -305,7 +308,7 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
   say_habits(settings, spec.row, engine, told, out);
   TRY(put_pool(settings, launch, spec.row, where.row.gpu, told, out));
   out.flags["--engine"] = out.row.id;
-  out.positions = positions_of(launch.server, out.network, network.empty() ? settings.model : network);
+  out.positions = positions_of(launch.server, settings, out.network);
   TRY(out.longest, longest_request(launch, settings.longest, out));
   std::int64_t longest_prompt = 0;
   if (launch.prompts && use.load) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -123,20 +124,35 @@ Expected<Asked> asked_of(const Arguments& arguments, const Arguments& typed) {
 
 namespace {
 
+/// Positions of the longest sequence, and the flag that says it. A step of decode adds one. Running sequences and a
+/// prompt beside them are of others.
+struct LongestSequence {
+  std::int64_t positions = 0;
+  const char* flag = "";
+};
+LongestSequence longest_sequence(const Asked& asked) {
+  const bool mixed = asked.phase == "mixed", grows = mixed || asked.phase == "decode";
+  const std::int64_t prompt = asked.cached + asked.prompt + asked.output, running = asked.context + (grows ? 1 : 0);
+  if (mixed && prompt > running) return {prompt, "--prompt"};
+  if (mixed) return {running, "--context"};
+  return {length_of(asked) + (grows ? 1 : 0), asked.context > 0 ? "--context" : "--prompt"};
+}
+
 /// The network's positions, and what the cache holds.
 Expected<void> check_room(const Serving& serving, const Asked& asked, const Capacity& room) {
-  const std::int64_t length = length_of(asked);
+  const LongestSequence longest = longest_sequence(asked);
   const NetworkSpec& network = serving.network();
-  if (network.positions == Positions::learned && length > network.max_positions)
-    return fail(asked.context > 0 ? "--context" : "--prompt",
-        fmt::format("{} positions, and {} has learned positions for {}", length, network.id, network.max_positions),
-        fmt::format("at most {}", network.max_positions));
-  // A step of decode adds a position to its context.
-  if (const std::int64_t seen = length + (asked.context > 0 ? 1 : 0); sees_picked_blocks(network, seen))
-    return fail(asked.context > 0 ? "--context" : "--prompt",
-        fmt::format("{} positions, and beyond {} queries of {} see picked keys, and what picks them is not told", seen,
-            network.dense_positions, network.id),
-        fmt::format("at most {}", network.dense_positions - (asked.context > 0 ? 1 : 0)));
+  const std::int64_t step = std::string_view(longest.flag) == "--context" ? 1 : 0;
+  if (network.positions == Positions::learned && longest.positions > network.max_positions)
+    return fail(longest.flag,
+        fmt::format(
+            "{} positions, and {} has learned positions for {}", longest.positions, network.id, network.max_positions),
+        fmt::format("at most {}", network.max_positions - step));
+  if (sees_picked_blocks(network, longest.positions))
+    return fail(longest.flag,
+        fmt::format("{} positions, and beyond {} queries of {} see picked keys, and {}", longest.positions,
+            network.dense_positions, network.id, unpicked_reason(network)),
+        fmt::format("at most {}{}", network.dense_positions - step, unpicked_hint(network)));
   if (room.cache <= 0)
     return fail("--weights",
         fmt::format("{} of weights leave nothing of {} for the cache", format_bytes(Bytes(room.weights)),
@@ -184,11 +200,8 @@ Expected<Answer> answer_to(const Asked& asked) {
   TRY(check_longest_request(answer.serving, asked.wishes.longest, {}));
   const ServingWishes& wishes = asked.wishes;
   const std::int64_t positions = wishes.positions ? *wishes.positions : engines::context_length(wishes.network);
-  // tokens of running sequences and a prompt beside them are of others
-  const std::int64_t length =
-      asked.phase == "mixed" ? std::max(asked.context, asked.cached + asked.prompt) : length_of(asked);
-  TRY(check_positions(
-      {length, wishes.longest, positions}, answer.serving.engine, asked.context > 0 ? "--context" : "--prompt"));
+  const LongestSequence longest = longest_sequence(asked);
+  TRY(check_positions({longest.positions, wishes.longest, positions}, answer.serving.engine, longest.flag));
   answer.phase = phase_of(answer.serving, asked);
   return answer;
 }

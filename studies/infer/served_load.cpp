@@ -80,10 +80,9 @@ Expected<void> check_served(const Serving& serving, const sim::ServingRequest& r
         fmt::format("at most {} with what comes out", network.max_positions));
   if (sees_picked_blocks(network, request.prompt + request.output))
     return fail("--input",
-        fmt::format("a request of {} + {} positions, and beyond {} queries of {} see picked keys, and what picks "
-                    "them is not told",
-            request.prompt, request.output, network.dense_positions, network.id),
-        fmt::format("at most {} with what comes out", network.dense_positions));
+        fmt::format("a request of {} + {} positions, and beyond {} queries of {} see picked keys, and {}",
+            request.prompt, request.output, network.dense_positions, network.id, unpicked_reason(network)),
+        fmt::format("at most {} with what comes out{}", network.dense_positions, unpicked_hint(network)));
   return {};
 }
 

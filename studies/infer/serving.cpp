@@ -215,6 +215,18 @@ void say_pool_of_windows(const Engine& engine, const NetworkSpec& network, std::
                                   pool->share, engine.name));
 }
 
+/// A rank with part of the heads of a key head does not sum all their scores, by which blocks are picked. Up to so many
+/// positions all keys are seen.
+Expected<void> leave_picks_of_parts(NetworkSpec& network, std::int64_t tp, std::vector<std::string>& assumptions) {
+  if (network.sparse.pooled == 0 || tp <= network.kv_heads) return {};
+  if (network.dense_positions == 0)
+    return fail("--tp", fmt::format("{} ranks, and blocks of keys are picked by all heads of a key head", tp),
+        fmt::format("at most {} (key heads)", network.kv_heads));
+  assumptions.push_back(fmt::format("every query sees all keys, as up to {} positions", network.dense_positions));
+  network.sparse.top_k = 0, network.sparse.pooled = 0;  // its block stays, to tell that they would be picked
+  return {};
+}
+
 /// Engines without kernels that pick blocks by means of keys run such layers over all keys: vLLM's proposals of
 /// MiniCPM-SALA leave the picks out (vllm-project/vllm pull requests 44095 and 48999).
 void see_all_keys(NetworkSpec& network, const Engine& engine, std::vector<std::string>& assumptions) {
@@ -259,6 +271,7 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
   }
   TRY(check_latents(network.row, engine));
   see_all_keys(network.row, engine, serving.assumptions);
+  TRY(leave_picks_of_parts(network.row, wishes.tp, serving.assumptions));
   const run::Chosen<NetworkSpec> whole = network;
   const run::Chosen<Machine> where = machine;
   network.row.mtp_layers = 0;  // they guess, and the iteration itself does without them

@@ -329,4 +329,13 @@ bool sees_picked_blocks(const NetworkSpec& network, std::int64_t positions) {
   return network.dense_positions > 0 && network.sparse.top_k == 0 && positions > network.dense_positions;
 }
 
+const char* unpicked_reason(const NetworkSpec& network) {
+  return network.sparse.block > 1 ? "ranks with part of the heads of a key head do not pick them"
+                                  : "what picks them is not told";
+}
+
+std::string unpicked_hint(const NetworkSpec& network) {
+  return network.sparse.block > 1 ? fmt::format(", or --tp: at most {} (key heads)", network.kv_heads) : "";
+}
+
 }  // namespace stepcast::infer

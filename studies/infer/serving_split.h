@@ -55,6 +55,9 @@ Expected<ServingSplit> serving_split(
 
 /// Do queries among so many positions see keys that something picks, and nothing tells what?
 bool sees_picked_blocks(const NetworkSpec& network, std::int64_t positions);
+/// Why they are not forecast, and what is beside fewer positions.
+const char* unpicked_reason(const NetworkSpec& network);
+std::string unpicked_hint(const NetworkSpec& network);
 
 /// "tp 8, pp 1, dp-attention 4, ep 32, dcp 2".
 std::string split_in_words(const ServingSplit& split);

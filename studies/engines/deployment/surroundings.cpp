@@ -60,7 +60,8 @@ void compare_pods(const YamlNode& node, const std::string& where, Surroundings& 
   const YamlNode* leader = node.find("leaderTemplate");
   if (leader == nullptr) return;
   const HostGpus first = gpus_of_pod(leader), others = gpus_of_pod(node.find("workerTemplate"));
-  if (first.count > 0 && others.count > 0 && (first.count != others.count || first.kind != others.kind))
+  const bool other_kind = !first.kind.empty() && !others.kind.empty() && first.kind != others.kind;
+  if (first.count > 0 && others.count > 0 && (first.count != others.count || other_kind))
     around.unlike = fmt::format("{}:{} the leader has {} GPUs{} and each worker {}{}: engines on unlike nodes are not "
                                 "forecast",
         where, leader->key_line, first.count, in_brackets(first.kind), others.count, in_brackets(others.kind));

@@ -1,4 +1,5 @@
 // How long requests may be: networks of the catalogue by their checkpoints, and launches that ask for longer ones.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -79,6 +80,18 @@ TEST(ContextLength, StretchedAndClippedRequests) {
       HasSubstr("requests of 9000 and 10 positions, and the engine takes 8192"));
 }
 
+/// A network of the catalogue in front stands in for the checkpoint, whose positions it does not tell.
+TEST(ContextLength, PositionsAreThoseOfTheCheckpoint) {
+  const auto longest = [](const char* model) {
+    return run_line(fmt::format("infer qwen3-8b --weights bf16 --context 1000 --launch -- vllm serve {} "
+                                "--max-model-len 65536",
+        model));
+  };
+  EXPECT_EQ(longest("deepseek-ai/DeepSeek-R1-0528-Qwen3-8B").err.find("the network has"), std::string::npos);
+  EXPECT_EQ(longest("deepseek-ai/DeepSeek-R1-0528-Qwen3-8B").code, 0);
+  EXPECT_THAT(longest("Qwen/Qwen3-8B").err, HasSubstr("the network has 40960: vLLM does not start"));
+}
+
 /// The engine that reads prompts has a longest request of its own.
 TEST(ContextLength, PromptsFitTheEngineThatReadsThem) {
   const auto pools = [](const char* longest) {
@@ -93,10 +106,15 @@ TEST(ContextLength, PromptsFitTheEngineThatReadsThem) {
 }
 
 TEST(ContextLength, CommandsWithoutALaunchAreHeldAgainstIt) {
-  for (const char* line : {"serve llama2-7b --input 4000 --output 97 --concurrency 1", "infer llama2-7b --context 4097",
+  for (const char* line : {"serve llama2-7b --input 4000 --output 97 --concurrency 1", "infer llama2-7b --context 4096",
            "infer meta-llama/Llama-2-7b-hf --prompt 4000 --output 97"})
     EXPECT_THAT(run_line(line).err, HasSubstr("and the network has 4096")) << line;
   EXPECT_EQ(run_line("serve llama2-7b --input 4000 --output 96 --concurrency 1").code, 0);
+  EXPECT_EQ(run_line("infer llama2-7b --context 4095").code, 0) << "a step adds one";
+  EXPECT_THAT(run_line("infer llama2-7b --phase mixed --context 100 --prompt 5000").err,
+      HasSubstr("--prompt: 5000 positions, and the network has 4096"));
+  EXPECT_THAT(run_line("infer llama2-7b --phase mixed --context 4096 --prompt 100").err,
+      HasSubstr("--context: 4097 positions, and the network has 4096"));
   const auto swept = run_line("serve-sweep llama2-7b --gpus 1 --input 4000 --output 97 --concurrency 1");
   EXPECT_THAT(swept.out, HasSubstr("4097 positions, and the network has 4096"));
   EXPECT_THAT(swept.out, HasSubstr("Nothing is left"));

@@ -211,6 +211,11 @@ TEST(CountedEngines, NodesOfOneEngineAreAlike) {
   EXPECT_THAT(read(group(8, 4, "H100")).error,
       HasSubstr("the leader has 8 GPUs (H100) and each worker 4 (H100): engines on unlike nodes are not forecast"));
   EXPECT_THAT(read(group(4, 4, "A100")).error, HasSubstr("each worker 4 (A100)"));
+  std::string unlabelled = group(4, 4, "H100");
+  const std::size_t chosen = unlabelled.rfind("nodeSelector"), end = unlabelled.find('\n', chosen);
+  ASSERT_NE(chosen, std::string::npos);
+  unlabelled.replace(chosen, end - chosen, "hostNetwork: true");
+  EXPECT_EQ(read(unlabelled).error, "") << "the workers say no kind";
 }
 
 /// Two deployments of one file that are alike but for their GPUs are two engines, and neither stands for the other.

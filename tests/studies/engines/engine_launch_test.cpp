@@ -323,7 +323,7 @@ TEST(EngineLaunch, SequencesOfInferFitTheEngine) {
       HasSubstr("a sequence of 9000 positions"));
   EXPECT_THAT(testing_program::run_line("infer --launch " + file + " --prompt 7900 --output 500 --batch 1").err,
       HasSubstr("a sequence of 8400 positions"));
-  EXPECT_EQ(testing_program::run_line("infer --launch " + file + " --context 8000").code, 0);
+  EXPECT_EQ(testing_program::run_line("infer --launch " + file + " --context 7999").code, 0);
   // A prompt beside running sequences, none of them too long.
   EXPECT_EQ(
       testing_program::run_line("infer --launch " + file + " --phase mixed --context 6000 --batch 8 --prompt 4000")

@@ -71,7 +71,7 @@ TEST(Infer, TheCommandSaysWhatIsWrong) {
   refused("llama3-70b --tp 8 --context 8192 --batch 9999", "--batch ");
   // The step's own token is the 8,193rd: 513 blocks of 16, and 1,401,040 positions are 170.7 times that.
   refused("llama3-70b --tp 8 --context 8192 --batch 171", "171 sequences of 8193 positions, and the cache holds 170");
-  refused("gpt3-175b --tp 8 --context 8192", "at most 2048");
+  refused("gpt3-175b --tp 8 --context 8192", "at most 2047");
   refused("t5-v1.1-xxl --prompt 10", "an encoder");
   refused("llama3.2-11b-vision --prompt 10", "stepcast predict llama3.2-11b-vision --images 1");
   refused("vit-large --prompt 10", "");

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -287,17 +288,17 @@ TEST(InferMemory, NoRequestIsLongerThanThePositionsOfTheFile) {
   };
   put("");
   EXPECT_EQ(engines::turned_positions(file), 40960);
-  EXPECT_TRUE(refused("infer " + file + " --context 40961"));
-  EXPECT_FALSE(refused("infer " + file + " --context 40960"));
+  EXPECT_TRUE(refused("infer " + file + " --context 40960"));
+  EXPECT_FALSE(refused("infer " + file + " --context 40959"));
   EXPECT_TRUE(refused("infer " + file + " --prompt 40000 --output 961"));
   EXPECT_TRUE(refused("serve " + file + " --input 40000 --output 961 --concurrency 1"));
   EXPECT_EQ(run_line("serve " + file + " --input 40000 --output 960 --concurrency 1").code, 0);
   EXPECT_TRUE(refused("infer " + file + " --context 50000 --engine sglang"));
   EXPECT_FALSE(refused("infer " + file + " --context 50000 --engine pytorch"));
-  EXPECT_EQ(run_line("infer " + file + " --context 40960 --launch -- vllm serve Qwen/Qwen3-8B").code, 0);
+  EXPECT_EQ(run_line("infer " + file + " --context 40959 --launch -- vllm serve Qwen/Qwen3-8B").code, 0);
   put(R"(, "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768})");
   EXPECT_EQ(engines::turned_positions(file), 131072);
-  EXPECT_EQ(run_line("infer " + file + " --context 131072").code, 0);
+  EXPECT_EQ(run_line("infer " + file + " --context 131071").code, 0);
   put(R"(, "rope_scaling": {"type": "linear", "factor": 2.0})");
   EXPECT_EQ(engines::turned_positions(file), 81920);
   put(R"(, "rope_scaling": {"rope_type": "llama3", "factor": 8.0, "original_max_position_embeddings": 8192})");
@@ -308,4 +309,38 @@ TEST(InferMemory, NoRequestIsLongerThanThePositionsOfTheFile) {
 }
 
 }  // namespace
+/// Running sequences and a prompt beside them are not one sequence, and learned positions are held against each.
+TEST(InferMemory, LearnedPositionsOfAMixedIterationAreOfOneSequence) {
+  const std::string line = "infer opt-13b --machine dgx-h100 --gpus 1 --phase mixed --context 1500 --prompt ";
+  EXPECT_EQ(run_line(line + "600").code, 0);
+  EXPECT_THAT(run_line(line + "2060").err, HasSubstr("--prompt: 2060 positions, and opt-13b has learned positions"));
+}
+
+/// SGLang picks blocks of keys by all heads of a key head, of which more ranks than key heads have a part each.
+TEST(InferMemory, PooledKeysOnMoreRanksThanKeyHeads) {
+  const std::string file = testing_program::own_path("pooled.json");
+  std::ofstream(file) << R"({"architectures": ["MiniCPMForCausalLM"], "model_type": "minicpm", "attention_bias": false,
+      "hidden_act": "silu", "hidden_size": 4096, "intermediate_size": 16384, "max_position_embeddings": 65536,
+      "num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 2, "rms_norm_eps": 1e-06,
+      "vocab_size": 73448, "scale_emb": 12, "dim_model_base": 256, "scale_depth": 1.4, "tie_word_embeddings": false,
+      "mup_denominator": 32, "sparse_config": {"kernel_size": 32, "kernel_stride": 16, "init_blocks": 1,
+      "block_size": 64, "window_size": 2048, "topk": 64, "use_nope": false, "dense_len": 8192}})";
+  const auto infer = [&](const char* flags) {
+    return run_line(fmt::format("infer {} --machine dgx-h100 --engine sglang {}", file, flags));
+  };
+  const auto near = infer("--tp 4 --context 4000");
+  EXPECT_EQ(near.code, 0) << near.err;
+  EXPECT_THAT(near.out, HasSubstr("every query sees all keys, as up to 8191 positions"));
+  EXPECT_THAT(infer("--tp 4 --context 20000").err, HasSubstr("at most 8190, or --tp: at most 2 (key heads)"));
+  // What is picked from so many positions on is in the trace from there on, too.
+  const auto traced = [&](const char* flags) {
+    const std::string trace = testing_program::own_path("pooled.trace.json");
+    EXPECT_EQ(infer(fmt::format("--tp 2 --context {} --force --trace {}", flags, trace).c_str()).code, 0);
+    std::ifstream read(trace);
+    return std::string(std::istreambuf_iterator<char>(read), {});
+  };
+  EXPECT_THAT(traced("20000"), HasSubstr("index.scores"));
+  EXPECT_THAT(traced("4000"), Not(HasSubstr("index.scores")));
+}
+
 }  // namespace stepcast::infer
