@@ -129,30 +129,31 @@ namespace {
 struct LongestSequence {
   std::int64_t positions = 0;
   const char* flag = "";
+  std::int64_t added = 0;  ///< of `positions`, by the step
 };
 LongestSequence longest_sequence(const Asked& asked) {
   const bool mixed = asked.phase == "mixed", grows = mixed || asked.phase == "decode";
   const std::int64_t prompt = asked.cached + asked.prompt + asked.output, running = asked.context + (grows ? 1 : 0);
   if (mixed && prompt > running) return {prompt, "--prompt"};
-  if (mixed) return {running, "--context"};
-  return {length_of(asked) + (grows ? 1 : 0), asked.context > 0 ? "--context" : "--prompt"};
+  if (mixed) return {running, "--context", 1};
+  const std::int64_t added = grows ? 1 : 0;
+  return {length_of(asked) + added, asked.context > 0 ? "--context" : "--prompt", added};
 }
 
 /// The network's positions, and what the cache holds.
 Expected<void> check_room(const Serving& serving, const Asked& asked, const Capacity& room) {
   const LongestSequence longest = longest_sequence(asked);
   const NetworkSpec& network = serving.network();
-  const std::int64_t step = std::string_view(longest.flag) == "--context" ? 1 : 0;
   if (network.positions == Positions::learned && longest.positions > network.max_positions)
     return fail(longest.flag,
         fmt::format(
             "{} positions, and {} has learned positions for {}", longest.positions, network.id, network.max_positions),
-        fmt::format("at most {}", network.max_positions - step));
+        fmt::format("at most {}", network.max_positions - longest.added));
   if (sees_picked_blocks(network, longest.positions))
     return fail(longest.flag,
         fmt::format("{} positions, and beyond {} queries of {} see picked keys, and {}", longest.positions,
             network.dense_positions, network.id, unpicked_reason(network)),
-        fmt::format("at most {}{}", network.dense_positions - step, unpicked_hint(network)));
+        fmt::format("at most {}{}", network.dense_positions - longest.added, unpicked_hint(network)));
   if (room.cache <= 0)
     return fail("--weights",
         fmt::format("{} of weights leave nothing of {} for the cache", format_bytes(Bytes(room.weights)),
@@ -201,7 +202,8 @@ Expected<Answer> answer_to(const Asked& asked) {
   const ServingWishes& wishes = asked.wishes;
   const std::int64_t positions = wishes.positions ? *wishes.positions : engines::context_length(wishes.network);
   const LongestSequence longest = longest_sequence(asked);
-  TRY(check_positions({longest.positions, wishes.longest, positions}, answer.serving.engine, longest.flag));
+  TRY(check_positions(
+      {longest.positions, wishes.longest, positions, longest.added}, answer.serving.engine, longest.flag));
   answer.phase = phase_of(answer.serving, asked);
   return answer;
 }

@@ -116,14 +116,14 @@ Expected<void> check_longest(std::int64_t longest, std::int64_t holds, const Eng
 
 Expected<void> check_positions(const SequencePositions& positions, const Engine& engine, const char* flag) {
   if (rule_of(engine) == nullptr) return {};
-  const auto& [length, longest, network] = positions;
+  const auto& [length, longest, network, added] = positions;
   if (longest > 0 && length > longest)
     return fail(flag, fmt::format("{} positions, and the launch has its engine take {}", length, longest),
-        fmt::format("at most {}, or a longer --max-model-len, --context-length or --max_seq_len", longest));
+        fmt::format("at most {}, or a longer --max-model-len, --context-length or --max_seq_len", longest - added));
   if (longest > 0 || network == 0 || length <= network) return {};
   return fail(flag,
       fmt::format("{} positions, and the network has {}: {} takes no longer requests", length, network, engine.name),
-      fmt::format("at most {}, or a config.json whose rope_scaling stretches them", network));
+      fmt::format("at most {}, or a config.json whose rope_scaling stretches them", network - added));
 }
 
 std::vector<std::string> doubled_key_heads(const NetworkSpec& network, std::int64_t tp, const Engine& engine) {

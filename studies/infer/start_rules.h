@@ -26,6 +26,7 @@ Expected<void> check_longest(std::int64_t longest, std::int64_t holds, const Eng
 /// and those of the network (0: not told).
 struct SequencePositions {
   std::int64_t length = 0, longest = 0, network = 0;
+  std::int64_t added = 0;  ///< of `length`, by the step: the flag does not say them
 };
 /// Said by `flag`. Error: the network has fewer, or the engine is told to take fewer.
 Expected<void> check_positions(const SequencePositions& positions, const Engine& engine, const char* flag);
