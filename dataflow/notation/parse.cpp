@@ -178,9 +178,13 @@ Expected<MappingProgram> parse(const std::string& text, const std::string& file)
   if (text.size() > largest_text)
     return fail(file, fmt::format("found {} bytes of text", text.size()), "at most 1 MiB");
   const auto first = text.find_first_not_of(" \t\r\n");
-  if (first != std::string::npos && text[first] == '{')
-    return fail(file, "this is JSON, and a mapping in the notation is asked for",
+  if (first != std::string::npos && text[first] == '{') {
+    const auto begin = text.begin(), brace = begin + static_cast<std::ptrdiff_t>(first);
+    const auto line = 1 + std::count(begin, brace, '\n');
+    const std::size_t column = first - (text.rfind('\n', first) + 1) + 1;  // npos + 1 is 0
+    return fail(fmt::format("{}:{}:{}", file, line, column), "this is JSON, and a mapping in the notation is asked for",
         "statements such as \"par X:8 on tp\"; docs/notation.md has whole ones");
+  }
   return Parser(text, file).run();
 }
 

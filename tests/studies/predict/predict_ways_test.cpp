@@ -176,7 +176,9 @@ TEST(PredictWays, CopiesOfShardsAreTheMappingThatSaysThem) {
   };
   EXPECT_NEAR(kept(by_flag, "weights") / kept(whole, "weights"), 4, 1e-3);  // shards are padded to equal size
   EXPECT_NEAR(kept(by_flag, "optimizer") / kept(whole, "optimizer"), 4, 1e-3);
-  EXPECT_EQ(ways_report_of(fully + " --dp-replicate 1"), whole);
+  json one_copy = ways_report_of(fully + " --dp-replicate 1"), untold = whole;
+  one_copy.erase("told"), untold.erase("told");
+  EXPECT_EQ(one_copy, untold);
 }
 
 /// What stands between the name of the run and its figures.
