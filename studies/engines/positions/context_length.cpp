@@ -1,17 +1,16 @@
 #include "studies/engines/positions/context_length.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 #include <vector>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "calibrate/import/tables/plain_words.h"
 #include "model/base/json_reader.h"
 #include "model/base/text.h"
+#include "model/errors/carried.h"
 #include "studies/run/nouns.h"
 
 namespace stepcast::engines {
@@ -28,8 +27,8 @@ struct NetworkLengths {
 
 constexpr IntegerRange length_range{1, std::int64_t{1} << 30};
 
-Expected<std::vector<NetworkLengths>> read_lengths(const EmbeddedFile& file) {
-  JsonObject table(std::string(file.text), std::string(file.name));
+Expected<std::vector<NetworkLengths>> read_lengths(const std::string& text, const std::string& where) {
+  JsonObject table(text, where);
   std::string source;
   table.read("source", source);
   std::vector<NetworkLengths> rows;
@@ -48,18 +47,7 @@ Expected<std::vector<NetworkLengths>> read_lengths(const EmbeddedFile& file) {
 }
 
 const std::vector<NetworkLengths>& lengths() {
-  static const std::vector<NetworkLengths> rows = [] {
-    std::vector<NetworkLengths> all;
-    for (const EmbeddedFile& file : embedded_positions()) {
-      auto read = read_lengths(file);
-      if (!read) {
-        fmt::print(stderr, "{}\n", to_text(read.error()));
-        std::abort();
-      }
-      all.insert(all.end(), read->begin(), read->end());
-    }
-    return all;
-  }();
+  static const std::vector<NetworkLengths> rows = carried_rows(embedded_positions(), "positions", read_lengths);
   return rows;
 }
 
