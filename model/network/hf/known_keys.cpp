@@ -19,6 +19,8 @@ constexpr KnownKeys rows[] = {
      "is_composition"},
     {"", "*", "the number type of the checkpoint: --precision says what a step computes in",
      "torch_dtype dtype quantization_config compression_config use_bfloat16 torchscript"},
+    {"", "{...}", "the same, as files of MLX tell it beside quantization_config (mlx-lm, utils.py, save_config)",
+     "quantization"},
     {"", "*", "token ids", "bos_token_id eos_token_id pad_token_id unk_token_id sep_token_id cls_token_id mask_token_id "
      "decoder_start_token_id forced_bos_token_id forced_eos_token_id suppress_tokens begin_suppress_tokens "
      "bad_words_ids forced_decoder_ids eof_token_id eol_token_id img_token_id"},

@@ -193,23 +193,38 @@ void gpt_oss(HfReader& r) {
 }
 
 /// Layer i has experts when (i + 1) % interleave_moe_layer_step == 0; the shared expert is as wide as a routed one.
-void llama4(HfReader& r) {
-  shared_sizes(r, 8, 128, false);
+void llama4_experts(HfReader& r, const std::vector<std::int64_t>& routed) {
   NetworkSpec& n = r.spec;
-  r.activation("hidden_act", "silu", true);
   n.experts.count = r.size("num_local_experts");
   n.experts.top_k = r.size("num_experts_per_tok");
   n.experts.ffn_hidden = n.experts.shared_ffn_hidden = r.size("intermediate_size");
-  n.ffn_hidden = r.size("intermediate_size_mlp");
   n.experts.every = r.size_or("interleave_moe_layer_step", 1);
-  std::vector<std::int64_t> routed;
-  r.config.optional("moe_layers", routed, IntegerRange{0, 1 << 20});
   const auto step = static_cast<std::size_t>(std::max<std::int64_t>(1, n.experts.every));
   for (std::size_t i = 0; i < routed.size(); ++i)
     r.config.require(routed[i] == static_cast<std::int64_t>((i + 1) * step - 1), "moe_layers",
         "layers with experts lie otherwise than interleave_moe_layer_step says", "one of the two keys");
   r.config.require(routed.empty() || routed.size() * step == static_cast<std::size_t>(n.layers), "moe_layers",
       fmt::format("{} layers with experts of {}", routed.size(), n.layers), "as interleave_moe_layer_step says");
+}
+
+void llama4(HfReader& r) {
+  shared_sizes(r, 8, 128, false);
+  NetworkSpec& n = r.spec;
+  r.activation("hidden_act", "silu", true);
+  n.ffn_hidden = r.size("intermediate_size_mlp");
+  const bool listed = r.config.type_of("moe_layers") == "list";
+  std::vector<std::int64_t> routed;
+  r.config.optional("moe_layers", routed, IntegerRange{0, 1 << 20});
+  if (listed && routed.empty()) {  // an empty list is one: modeling_llama4.py asks whether a layer is in it
+    for (const char* key :
+        {"num_local_experts", "num_experts_per_tok", "intermediate_size", "interleave_moe_layer_step"}) {
+      std::int64_t of_none = 0;
+      r.config.optional(key, of_none, IntegerRange{0, 1 << 30});
+    }
+    r.note("moe_layers lists none: every layer has a MLP of intermediate_size_mlp");
+  } else {
+    llama4_experts(r, routed);
+  }
   // Layers without rotary positions look at all keys: every fourth, or those that no_rope_layers marks with 0.
   std::vector<std::int64_t> rotated;
   r.config.optional("no_rope_layers", rotated, IntegerRange{0, 1});

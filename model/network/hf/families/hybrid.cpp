@@ -193,6 +193,9 @@ void mamba2_alone(HfReader& r) {
   require_flag(r, "use_conv_bias", true, "convolutions without a bias are none of our forms");
   require_flag(r, "use_bias", false, "biases on a mixer's projections are none of our forms");
   mamba2_mixer(r, {"num_heads", "head_dim", "state_size", "n_groups", "conv_kernel", "chunk_size"});
+  if (r.config.names("intermediate_size"))  // Codestral Mamba's file says it; configuration_mamba2.py has no such key
+    r.config.require(r.size("intermediate_size") == n.mixer.size("heads") * n.mixer.size("head_dim"),
+        "intermediate_size", "a width that is not that of all heads", "num_heads x head_dim");
   n.pattern = {mixer_alone};
 }
 
