@@ -272,6 +272,7 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
   TRY(check_latents(network.row, engine));
   see_all_keys(network.row, engine, serving.assumptions);
   TRY(leave_picks_of_parts(network.row, wishes.tp, serving.assumptions));
+  if (wishes.mapping.where.empty()) fill_vocabulary(network.row, wishes.tp, serving.assumptions);
   const run::Chosen<NetworkSpec> whole = network;
   const run::Chosen<Machine> where = machine;
   network.row.mtp_layers = 0;  // they guess, and the iteration itself does without them

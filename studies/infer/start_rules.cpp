@@ -126,6 +126,17 @@ Expected<void> check_positions(const SequencePositions& positions, const Engine&
       fmt::format("at most {}, or a config.json whose rope_scaling stretches them", network - added));
 }
 
+/// vLLM and SGLang: DEFAULT_VOCAB_PADDING_SIZE of layers/vocab_parallel_embedding.py, 64 rows. TensorRT-LLM fills up to
+/// a row a rank (tensorrt_llm/_torch/modules/embedding.py, padding_size), which is fewer than 64 rows less.
+void fill_vocabulary(NetworkSpec& network, std::int64_t tp, std::vector<std::string>& assumptions) {
+  constexpr std::int64_t rows = 64;
+  if (tp <= 1 || network.vocab == 0 || network.vocab % tp == 0) return;
+  const std::int64_t step = std::lcm(rows, tp), filled = (network.vocab + step - 1) / step * step;
+  assumptions.push_back(
+      fmt::format("vocabulary of {} rows is filled up to {}, which {} ranks split", network.vocab, filled, tp));
+  network.vocab = filled;
+}
+
 std::vector<std::string> doubled_key_heads(const NetworkSpec& network, std::int64_t tp, const Engine& engine) {
   if (rule_of(engine) != nullptr) return {};
   for (const std::int64_t heads : key_heads(network))

@@ -1,5 +1,6 @@
 // What engines refuse when they start: key heads that tp does not divide, blocks of fp8 that ranks would cut, and a
 // longest request that the cache does not hold; and requests over the positions that the network or the launch has.
+// Also what they fill up: tables of words, so that each rank has as many rows.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +31,8 @@ struct SequencePositions {
 };
 /// Said by `flag`. Error: the network has fewer, or the engine is told to take fewer.
 Expected<void> check_positions(const SequencePositions& positions, const Engine& engine, const char* flag);
+/// Fills the vocabulary up where `tp` does not divide it, and says so.
+void fill_vocabulary(NetworkSpec& network, std::int64_t tp, std::vector<std::string>& assumptions);
 /// That ranks have the same key heads, where no engine's rule forbids it.
 std::vector<std::string> doubled_key_heads(const NetworkSpec& network, std::int64_t tp, const Engine& engine);
 

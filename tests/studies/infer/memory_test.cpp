@@ -41,6 +41,19 @@ TEST(InferMemory, TheCacheHoldsKeysAndValuesOfEachPosition) {
   EXPECT_EQ(serving("gpt-oss-20b", "dgx-h100", 1, "tensorrt-llm").cache_bytes(1000), 24.0 * 1000 * 8 * 64 * 2 * 2);
 }
 
+/// OLMo 3's 100,278 words are no multiple of 8: engines add rows, of 64 at a time, and no rank has the whole table.
+TEST(InferMemory, VocabulariesAreFilledUpWhereRanksDoNotDivideThem) {
+  const Serving whole = serving("olmo3-7b", "dgx-h100", 1), split = serving("olmo3-7b", "dgx-h100", 8);
+  EXPECT_EQ(whole.network().vocab, 100278);
+  EXPECT_EQ(split.network().vocab, 100288);
+  constexpr double norms = 32 * 4 * 4096 + 4096;  // on every rank; those of queries and keys are split
+  const double added = 2.0 * 10 * 4096, own = whole.weight_bytes() / 2 - norms;
+  EXPECT_NEAR(split.weight_bytes() / 2, (own + added) / 8 + norms, norms);
+  EXPECT_THAT(split.assumptions, testing::Contains(HasSubstr("vocabulary of 100278 rows is filled up to 100288")));
+  EXPECT_THAT(whole.assumptions, Not(testing::Contains(HasSubstr("filled up"))));
+  EXPECT_EQ(serving("llama3-8b", "dgx-h100", 8).network().vocab, 128256);
+}
+
 /// SGLang has a pool of windows for some classes of networks, of a share of the others' positions; others keep all
 /// keys.
 TEST(InferMemory, WindowsHaveAPoolWhereTheClassOfTheNetworkHasOne) {
