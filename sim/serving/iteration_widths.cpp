@@ -35,9 +35,8 @@ void IterationForm::keep_widths(const OwnWidths& widths, const Program& words, c
       const std::int64_t here = block.is_layer ? layer++ : -1;
       Held& held = held_[static_cast<std::size_t>(run.stage)];
       for (const OwnWeights& weights : block.weights) {
-        const bool wide = is_wide(weights, widths, here);
-        if (wide == weights.wide) continue;
-        (weights.expert ? held.wide_experts : held.wide) += wide ? weights.elements : -weights.elements;
+        const double turned = wide_share(weights, widths, here) - weights.wide;
+        (weights.expert ? held.wide_experts : held.wide) += turned * weights.elements;
       }
       std::set<std::string> kernels = turned_kernels(block, widths, here);
       if (prompts != nullptr) kernels.merge(turned_kernels(prompts->blocks[prompts_order[at]], widths, here));

@@ -19,14 +19,19 @@ struct OwnWidths {
       return of.empty() || (layer >= 0 && layer < static_cast<std::int64_t>(of.size()) && of[layer] != 0);
     }
   };
+  struct Shares {
+    std::string op;          ///< of OwnWeights
+    std::vector<double> of;  ///< by layer, in forward order
+  };
   std::vector<Weights> wide;
+  std::vector<Shares> partly;       ///< of experts, of which some are wide
   std::vector<std::string> narrow;  ///< operators of what would be wide by itself
 
-  [[nodiscard]] bool any() const { return !wide.empty() || !narrow.empty(); }
+  [[nodiscard]] bool any() const { return !wide.empty() || !partly.empty() || !narrow.empty(); }
 };
 
-/// `layer`: of the network; -1: of what stands outside of layers.
-bool is_wide(const dataflow::OwnWeights& weights, const OwnWidths& widths, std::int64_t layer);
+/// How much of the weights is wide, from 0 to 1. `layer`: of the network; -1: of what stands outside of layers.
+double wide_share(const dataflow::OwnWeights& weights, const OwnWidths& widths, std::int64_t layer);
 /// Kernels that are not as wide as they would be by themselves, as most of their weights are.
 std::set<std::string> turned_kernels(const dataflow::ProgramBlock& block, const OwnWidths& widths, std::int64_t layer);
 

@@ -156,6 +156,17 @@ Json wide_weights_json(const StoredWeights& stored) {
   return json;
 }
 
+/// Operators by name with how many of each layer's experts.
+Json wide_experts_json(const StoredWeights& stored) {
+  Json json = Json::object();
+  for (const WeightsOfExperts& weights : stored.wide_experts) {
+    Json& counts = json[weights.name];
+    while (counts.size() <= static_cast<std::size_t>(weights.layer)) counts.push_back(0);
+    counts[static_cast<std::size_t>(weights.layer)] = weights.experts;
+  }
+  return json;
+}
+
 std::string network_json(const ReadNetwork& read) {
   Json json;
   json["network"] = read.own_form();
@@ -176,7 +187,8 @@ std::string network_json(const ReadNetwork& read) {
     json["stored_weights"] = {{"type", read.stored.type}, {"how", read.stored.how}, {"wide", read.stored.wide},
         {"cache", read.stored.cache}, {"cache_how", read.stored.cache_how}, {"narrow", read.stored.narrow},
         {"told_by", read.stored.told_by}, {"element_bytes", read.stored.element_bytes},
-        {"unknown", read.stored.unknown}, {"wide_weights", wide_weights_json(read.stored)}};
+        {"unknown", read.stored.unknown}, {"wide_weights", wide_weights_json(read.stored)},
+        {"wide_experts", wide_experts_json(read.stored)}};
   if (!read.chosen.missing.empty()) json["not_forecast"] = read.chosen.missing;
   return json.dump(2) + "\n";
 }

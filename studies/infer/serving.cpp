@@ -194,6 +194,15 @@ sim::OwnWidths own_widths(const ServedTypes& types, const NetworkSpec& network, 
     for (const std::int64_t layer : weights.layers)
       if (layer >= behind && layer - behind < network.layers) own.of[static_cast<std::size_t>(layer - behind)] = 1;
   }
+  for (const WeightsOfExperts& some : types.wide_experts) {
+    const std::int64_t layer = some.layer - behind;
+    if (layer < 0 || layer >= network.layers || network.experts.count == 0) continue;
+    if (widths.partly.empty() || widths.partly.back().op != some.name) widths.partly.push_back({some.name, {}});
+    std::vector<double>& shares = widths.partly.back().of;
+    shares.resize(static_cast<std::size_t>(network.layers));
+    shares[static_cast<std::size_t>(layer)] =
+        static_cast<double>(some.experts) / static_cast<double>(network.experts.count);
+  }
   if (types.narrow_head) widths.narrow.emplace_back("head");
   return widths;
 }
@@ -370,9 +379,10 @@ Expected<Serving> serving_of(const ServingWishes& wishes) {
 double Serving::weight_bytes(const Held& held) const {
   const double layers = held.all - held.experts - held.wide;
   constexpr double wide = 2;
+  const double beside = operand_bytes(types.products) + (types.block_scaled ? 4.0 / (128 * 128) : 0);
   const double narrow_experts = held.experts - held.wide_experts;
   return (narrow_experts * types.weight_bytes + held.wide_experts * wide) * (1 + expert_copies) +
-         layers * (types.experts_alone ? wide : types.weight_bytes) + held.wide * wide;
+         layers * (types.experts_alone ? beside : types.weight_bytes) + held.wide * wide;
 }
 
 double Serving::weight_bytes() const {

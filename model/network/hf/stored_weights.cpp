@@ -15,6 +15,7 @@
 #include "model/base/contains.h"
 #include "model/base/json_reader.h"
 #include "model/base/text.h"
+#include "model/network/hf/modules/quark.h"
 #include "model/network/hf/modules/stored_form.h"
 
 namespace stepcast {
@@ -22,15 +23,8 @@ namespace {
 
 using detail::LeftWide;
 using detail::Said;
+using detail::SaidSizes;
 using detail::WideModules;
-
-/// What the network has, whose weights a file tells of.
-struct SaidSizes {
-  std::int64_t layers = 0;  ///< 0: not said
-  bool experts = false;
-  std::int64_t expert_count = 0;  ///< of a layer; 0: not said
-  bool apart = false;             ///< experts have a type of their own
-};
 
 constexpr IntegerRange counts{0, 1 << 20};
 
@@ -82,7 +76,7 @@ void take_groups(JsonObject& config, Said& said) {
 /// Modules that stay as they were.
 std::vector<std::string> wide_names(JsonObject& config) {
   std::vector<std::string> all;
-  for (const char* key : {"ignore", "ignored_layers", "modules_to_not_convert", "exclude_modules"}) {
+  for (const char* key : {"ignore", "ignored_layers", "modules_to_not_convert", "exclude_modules", "exclude"}) {
     std::vector<std::string> modules;
     if (config.type_of(key) == "list") config.read(key, modules);
     all.insert(all.end(), modules.begin(), modules.end());
@@ -106,8 +100,9 @@ bool is_sparse(JsonObject& config) {
   return format == "marlin-24" || zeros == "sparse-24-bitmask";
 }
 
-/// Modules with bits of their own (GPTQModel's "dynamic").
+/// Modules with bits of their own (GPTQModel's "dynamic"; AutoRound's "extra_config", auto_round/export).
 bool has_exceptions(JsonObject& config) {
+  if (config.type_of("extra_config") == "object" && !config.object("extra_config").keys().empty()) return true;
   if (config.type_of("dynamic") != "object") return false;
   JsonObject dynamic = config.object("dynamic");
   dynamic.allow_unknown_keys();
@@ -123,7 +118,7 @@ void take_run_of_integers(JsonObject& config, Said& said) {
   double size = 0;
   if (config.type_of("group_size") == "number") config.read("group_size", size, NumberRange{-1, 1 << 20});
   if (config.type_of("q_group_size") == "number") config.read("q_group_size", size, NumberRange{-1, 1 << 20});
-  if (said.method != "awq" && said.method != "gptq") return;
+  if (said.method != "awq" && said.method != "gptq" && said.method != "auto-round") return;
   said.zeros = true;
   if (said.method == "awq" && config.type_of("zero_point") == "boolean") config.read("zero_point", said.zeros);
   said.scaled = size > 0 ? static_cast<std::int64_t>(size) : 0;
@@ -132,9 +127,9 @@ void take_run_of_integers(JsonObject& config, Said& said) {
 Said said_in(JsonObject& config, const SaidSizes& built) {
   Said said;
   const std::vector<std::string> names = wide_names(config);
-  said.wide = detail::wide_modules(names, built.layers, built.experts);
+  said.wide = detail::wide_modules(names, built);
   said.held = detail::weights_of_modules(names, built.layers, built.expert_count);
-  said.several = built.apart;
+  said.experts_in = built.experts_in;
   said.experts = built.experts, said.layers = built.layers;
   // GPTQ and AWQ: model_executor/layers/quantization, gptq_marlin.py and awq_marlin.py, lm_head_quantized
   if (config.type_of("lm_head") == "boolean") config.read("lm_head", said.head);
@@ -148,9 +143,11 @@ Said said_in(JsonObject& config, const SaidSizes& built) {
   said.several = said.several || lower_case(algorithm) == "mixed_precision" || has_exceptions(config);
   said.sparse = is_sparse(config);
   if (config.type_of("bits") == "number") config.read("bits", said.bits, counts);
+  if (config.type_of("data_type") == "string") config.read("data_type", said.kind);
   take_run_of_integers(config, said);
   take_blocks(config, "weight_block_size", said);
   take_groups(config, said);
+  detail::take_quark(config, said);
   return said;
 }
 
@@ -217,19 +214,19 @@ std::vector<JsonObject> parts_that_say_it(JsonObject& file) {
 }
 
 /// DeepSeek V4: "fp4" beside what quantization_config says.
-bool experts_apart(std::vector<JsonObject>& parts) {
+std::string experts_apart(std::vector<JsonObject>& parts) {
   for (JsonObject& part : parts) {
     std::string type;
     if (part.type_of("expert_dtype") == "string") part.read("expert_dtype", type);
-    if (!type.empty() && type != "fp8") return true;
+    if (!type.empty() && type != "fp8") return type;
   }
-  return false;
+  return "";
 }
 
 /// Its layers, and whether some have experts.
 SaidSizes built_as(std::vector<JsonObject>& parts) {
   SaidSizes built;
-  built.apart = experts_apart(parts);
+  built.experts_in = experts_apart(parts);
   const auto number = [](JsonObject& part, const char* key) {
     std::int64_t value = 0;
     if (part.type_of(key) == "number") part.read(key, value, counts);
@@ -258,6 +255,8 @@ void take_cache(JsonObject& config, StoredWeights& stored) {
     if (scheme.type_of("num_bits") == "number") scheme.read("num_bits", bits, counts);
     if (scheme.type_of("type") == "string") scheme.read("type", kind);
     stored.cache_how = fmt::format("{:.40} of {} bits", kind.empty() ? "numbers" : kind, bits);
+  } else if (bits = detail::quark_cache_bits(config); bits > 0) {
+    kind = "float", stored.cache_how = fmt::format("float of {} bits", bits);
   } else if (config.type_of("kv_cache_quant_algo") == "string") {
     config.read("kv_cache_quant_algo", algorithm);
     stored.cache_how = fmt::format("{:.40}", algorithm);
@@ -274,7 +273,8 @@ StoredWeights weights_said(const Said& said) {
   const bool by_name = detail::of_experts(type);
   StoredWeights stored{std::string(type), detail::in_words(said), wide_in_words(said.wide, said.layers, by_name), "",
       "", said.head ? "the LM head" : ""};
-  stored.wide_weights = said.held.weights, stored.unknown = said.held.unknown;
+  stored.wide_weights = said.held.weights, stored.wide_experts = said.held.of_experts;
+  stored.unknown = said.held.unknown;
   if (stored.wide.empty() && !by_name) stored.wide = wide_products(stored.wide_weights);
   stored.element_bytes = detail::integer_bytes(said, type);
   return stored;
@@ -300,6 +300,16 @@ StoredWeights shown_weights(JsonObject& file) {
       weights.name = name;
       wide.read(name.c_str(), weights.layers, counts);
       weights.all = weights.layers.empty();
+    }
+  }
+  if (said.type_of("wide_experts") == "object") {
+    JsonObject wide = said.object("wide_experts");
+    for (const std::string& name : wide.keys()) {
+      std::vector<std::int64_t> counts_by_layer;  // experts of each layer
+      wide.read(name.c_str(), counts_by_layer, counts);
+      for (std::size_t layer = 0; layer < counts_by_layer.size(); ++layer)
+        if (counts_by_layer[layer] > 0)
+          stored.wide_experts.push_back({name, static_cast<std::int64_t>(layer), counts_by_layer[layer]});
     }
   }
   return file.failed() ? StoredWeights{} : stored;
@@ -353,7 +363,7 @@ StoredWeights stored_weights(const std::string& config, const std::string& besid
   std::vector<JsonObject> parts = parts_that_say_it(file);
   const SaidSizes built = built_as(parts);
   for (JsonObject& part : parts)
-    for (const char* key : {"quantization_config", "compression_config"}) {
+    for (const char* key : {"quantization_config", "compression_config", "quantization"}) {
       if (part.type_of(key) != "object") continue;
       JsonObject stored = part.object(key);
       stored.allow_unknown_keys();

@@ -21,8 +21,9 @@ struct StoredWeights {
   /// What is narrow and would be wide by itself: "the LM head"; "": nothing.
   std::string narrow = {};
   std::string told_by = "quantization_config of the file";
-  std::vector<WeightsOfLayers> wide_weights = {};  ///< operator by operator, with heads, tables and routers
-  std::vector<std::string> unknown = {};           ///< patterns of modules that hold nothing known, or single experts
+  std::vector<WeightsOfLayers> wide_weights = {};   ///< operator by operator, with heads, tables and routers
+  std::vector<WeightsOfExperts> wide_experts = {};  ///< where others of a layer's experts are narrow
+  std::vector<std::string> unknown = {};            ///< patterns of modules that hold nothing known
   double element_bytes = 0;  ///< of an integer with its scale and zero point; 0: as the type has it
 };
 

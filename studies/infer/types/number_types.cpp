@@ -18,11 +18,13 @@ struct NumberType {
 };
 // Scales: one fp32 per block of 128 x 128; one byte per 32 (mx) or 16 (nvfp4) elements; w4: one bf16 per group of 128
 // (AWQ, GPTQ). mxfp4 is what gpt-oss and DeepSeek V4 have in their experts alone, int4 in groups of 32 what Kimi K2
-// Thinking and K2.5 have there (moonshotai/Kimi-K2.5 config.json, quantization_config).
+// Thinking and K2.5 have there (moonshotai/Kimi-K2.5 config.json, quantization_config). DeepSeek V4's own files have
+// experts in mxfp4 beside fp8 in blocks (deepseek-ai/DeepSeek-V4-Flash config.json, expert_dtype).
 constexpr NumberType number_types[] = {{"bf16", 2, Precision::bf16}, {"fp16", 2, Precision::fp16},
     {"fp8", 1, Precision::fp8}, {"fp8-block", 1 + 4.0 / (128 * 128), Precision::fp8, true},
     {"mxfp8", 1 + 1.0 / 32, Precision::mxfp8}, {"nvfp4", 0.5 + 1.0 / 16, Precision::nvfp4},
     {"mxfp4", 0.5 + 1.0 / 32, Precision::bf16, false, true, true},
+    {"fp8-mxfp4-experts", 0.5 + 1.0 / 32, Precision::fp8, true, true, true},
     {"int4-experts", 0.5 + 2.0 / 32, Precision::bf16, false, true, true},
     {"int4", 0.5 + 2.0 / 128, Precision::bf16, false, true}, {"int8", 1, Precision::bf16, false, true},
     {"fp8-ds-mla", 1, Precision::fp8, false, false, false, true}};
@@ -71,17 +73,21 @@ Expected<std::string> weights_untold(
 
 /// Of weights that are the file's own: what stays wide, what is narrow beside it, and numbers with their scales.
 void take_widths(const StoredWeights& stored, ServedTypes& out) {
-  out.wide_weights = stored.wide_weights;
+  out.wide_weights = stored.wide_weights, out.wide_experts = stored.wide_experts;
   out.narrow_head = !stored.narrow.empty();
   if (stored.element_bytes > 0) out.types.weight_bytes = stored.element_bytes;
   if (!stored.wide.empty())
     out.assumptions.push_back(fmt::format("{} left wide, as {} says", stored.wide, stored.told_by));
+  if (!out.wide_experts.empty())
+    out.assumptions.push_back(fmt::format(
+        "some experts of layers are left wide, as {} says: counted in bytes; products take the time of what most of a "
+        "layer's experts have",
+        stored.told_by));
   if (out.narrow_head)
     out.assumptions.push_back(fmt::format("{} narrow, too, as {} says", stored.narrow, stored.told_by));
   if (!stored.unknown.empty())
     out.assumptions.push_back(fmt::format(
-        "'{:.60}'{} of {} names no weights that are known, or some of a layer's experts: what it leaves wide counts as "
-        "narrow, in bytes and in time",
+        "'{:.60}'{} of {} names no weights that are known: what it leaves wide counts as narrow, in bytes and in time",
         stored.unknown.front(), stored.unknown.size() > 1 ? fmt::format(" and {} more", stored.unknown.size() - 1) : "",
         stored.told_by));
 }
@@ -111,14 +117,13 @@ Expected<Precision> products_of(const std::string& said, const NumberType& weigh
     return fail("--products",
         fmt::format("{} of weights in {}, which have no scales of blocks", products->name, weights.name),
         "--weights fp8-block, or --products fp8");
-  constexpr double wide = 2;  // of weights that are not experts'
-  const double widest = weights.experts_alone ? wide : weights.bytes;
+  const double widest = weights.experts_alone ? operand_bytes(weights.products) : weights.bytes;
   // Scales are less than a half of an element.
   if (widest >= 2 * operand_bytes(products->products))
     return fail("--products",
         fmt::format("{} products, and {}{} is wider", to_text(products->products),
             weights.experts_alone ? "what is beside experts in " : "weights in ", weights.name),
-        weights.experts_alone ? "--products bf16"
+        weights.experts_alone ? fmt::format("--products {}", to_text(weights.products))
                               : fmt::format("--weights {}: weights are cast as they are loaded", products->name));
   return products->products;
 }
@@ -211,7 +216,8 @@ Expected<ServedTypes> served_types(const TypeWishes& wishes, const StoredWeights
   out.types.block_scaled = out.stored_in_blocks = weights->block_scaled;
   out.types.experts_alone = weights->experts_alone && network.experts.count > 0;
   out.types.narrow_experts = weights->name;
-  if (!has(out.types.products) && wishes.products.empty()) widen(*weights, engine, gpu, usual, out);
+  const bool beside_blocks = weights->experts_alone && weights->block_scaled;  // no kernels widen these for engines
+  if (!has(out.types.products) && wishes.products.empty() && !beside_blocks) widen(*weights, engine, gpu, usual, out);
   if (!has(out.types.products))
     return fail(wishes.products.empty() ? "--weights" : "--products",
         fmt::format("{} has no {} matrix units", gpu.name, to_text(out.types.products)),
@@ -222,6 +228,9 @@ Expected<ServedTypes> served_types(const TypeWishes& wishes, const StoredWeights
     out.types.gathered_bytes = gathered_bytes(out.types.products);
   out.cache_element_bytes = layout != nullptr ? layout->bytes_per_number() : cache->bytes;
   out.types.attention = cache->bytes < 2 ? Precision::fp8 : cache->products;
+  if (out.types.experts_alone && out.types.block_scaled)
+    out.assumptions.emplace_back(
+        "experts in mxfp4 take the time of fp8 products that read fewer bytes: nobody timed their kernels here");
   if (cache->bytes < 1)
     out.assumptions.push_back(
         fmt::format("attention over keys in {} takes as long as in fp8: nobody timed its kernels", cache->name));

@@ -23,6 +23,7 @@ struct ServedTypes {
   double cache_element_bytes = 2;             ///< with scales
   std::vector<std::string> assumptions;       ///< what nobody said
   std::vector<WeightsOfLayers> wide_weights;  ///< of the file, where the weights are its own
+  std::vector<WeightsOfExperts> wide_experts;
   bool narrow_head = false;
   bool stored_in_blocks = false;  ///< weights have a scale per block, also where kernels widen them
 };

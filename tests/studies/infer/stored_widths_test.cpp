@@ -67,9 +67,30 @@ TEST(StoredWidths, AreThoseOfThePartsThatPatternsName) {
   EXPECT_DOUBLE_EQ(bytes_of({"model.layers.2.mlp.experts.*.down_proj"}) - narrow, experts / 3);
   for (const char* value : {"v_proj", "*.v_proj", "*v_proj", "re:.*v_proj"})
     EXPECT_DOUBLE_EQ(bytes_of({value}) - narrow, attention) << value << ": of four layers a matrix each";
-  EXPECT_DOUBLE_EQ(bytes_of({"model.layers.1.mlp.experts.3.down_proj"}) - narrow, 0) << "one of 16 is not counted";
+  constexpr double matrix = 1024.0 * 512;
+  EXPECT_DOUBLE_EQ(bytes_of({"model.layers.1.mlp.experts.3.down_proj"}) - narrow, matrix) << "one of 16";
+  EXPECT_DOUBLE_EQ(bytes_of({"re:.*layers.[12].mlp.experts.[3-5].*"}) - narrow, 2 * 3 * 3 * matrix);
+  Json each;
+  for (int layer = 0; layer < 4; ++layer)
+    each.push_back("model.layers." + std::to_string(layer) + ".mlp.experts.7.up_proj");
+  EXPECT_DOUBLE_EQ(bytes_of(each) - narrow, 4 * matrix) << "a single one in most layers leaves no layer's experts wide";
   for (const char* wide : {"*.mlp.gate", "model.embed_tokens", "*norm*"})  // these are wide in any case
     EXPECT_DOUBLE_EQ(bytes_of({wide}) - narrow, 0) << wide;
+}
+
+/// DeepSeek V4's own form: experts of half a byte and a scale of a byte for each 32, all else in fp8 in blocks of 128.
+TEST(StoredWidths, ExpertsOfV4AreNarrowerThanWhatIsBesideThem) {
+  ServingWishes wishes = wishes_of(small_network({{"quant_method", "fp8"}, {"weight_block_size", {128, 128}}}));
+  const Serving blocks = served(wishes);
+  wishes.weights = "fp8-mxfp4-experts";
+  const Serving apart = served(wishes);
+  constexpr double experts = 4 * 16 * 3.0 * 1024 * 512;
+  EXPECT_NEAR(blocks.weight_bytes() - apart.weight_bytes(), experts * (1 + 4.0 / (128 * 128) - (0.5 + 1.0 / 32)), 1);
+  const sim::IterationTime narrow = iterate(apart, {1, 1, 1000}), wide = iterate(blocks, {1, 1, 1000});
+  EXPECT_EQ(part_of(narrow, "attn.out")->time.value(), part_of(wide, "attn.out")->time.value());
+  EXPECT_LT(part_of(narrow, "expert.up")->time.value(), part_of(wide, "expert.up")->time.value());
+  wishes.machine = "dgx-a100";
+  EXPECT_FALSE(serving_of(wishes)) << "no fp8 units";
 }
 
 /// A layer that is wide takes a wide layer's time, and its neighbours what they took.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <iterator>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -52,11 +53,15 @@ struct WideKind {
 struct NamedLayers {
   bool all = false, some = false;
   std::set<std::int64_t> layers;
+  std::map<std::int64_t, std::set<std::int64_t>> experts;  ///< by layer, where they are named one by one
 
-  [[nodiscard]] LeftWide of(std::int64_t count) const {
-    const auto named = static_cast<std::int64_t>(layers.size());
+  [[nodiscard]] LeftWide of(std::int64_t count, std::int64_t expert_count) const {
+    std::set<std::int64_t> whole = layers;
+    for (const auto& [layer, held] : experts)
+      if (static_cast<std::int64_t>(held.size()) >= expert_count) whole.insert(layer);
+    const auto named = static_cast<std::int64_t>(whole.size());
     if (all || (named > 0 && 2 * named > count)) return LeftWide::all;
-    return some || named > 0 ? LeftWide::part : LeftWide::nothing;
+    return some || named > 0 || !experts.empty() ? LeftWide::part : LeftWide::nothing;
   }
 };
 
@@ -81,7 +86,9 @@ void add_layers(NamedLayers& named, const WideKind& kind, std::string_view name,
   const std::string_view before = name.substr(0, at);
   const std::int64_t layer = numbered_layer(before);
   const bool numbered = std::ranges::any_of(before, [](unsigned char letter) { return std::isdigit(letter) != 0; });
+  const std::int64_t expert = name.substr(at).starts_with("experts.") ? numbered_layer(name.substr(at)) : -1;
   if (lesser || (numbered && layer < 0)) named.some = true;
+  else if (expert >= 0 && numbered) named.experts[layer].insert(expert);
   else if (numbered) named.layers.insert(layer);
   else named.all = true;
 }
@@ -116,7 +123,8 @@ std::int64_t count_whole(const std::vector<std::string>& modules, std::int64_t l
 
 }  // namespace
 
-WideModules wide_modules(const std::vector<std::string>& modules, std::int64_t layers, bool has_experts) {
+WideModules wide_modules(const std::vector<std::string>& modules, const SaidSizes& built) {
+  const std::int64_t layers = built.layers, experts = built.expert_count;
   NamedLayers attended, whole, fed[std::size(wide_mlps)];
   for (const std::string& module : modules) {
     const std::string name = lower_case(module);
@@ -136,10 +144,10 @@ WideModules wide_modules(const std::vector<std::string>& modules, std::int64_t l
   }
   WideModules wide;
   wide.layers = count_whole(modules, layers);
-  wide.attention = attended.of(layers);
-  for (std::size_t i = 0; i < std::size(wide_mlps); ++i) wide.*wide_mlps[i].left = fed[i].of(layers);
-  if (!has_experts) wide.experts = wide.shared_expert = LeftWide::nothing;
-  else if (whole.of(layers) == LeftWide::all) wide.experts = wide.shared_expert = LeftWide::all;
+  wide.attention = attended.of(layers, experts);
+  for (std::size_t i = 0; i < std::size(wide_mlps); ++i) wide.*wide_mlps[i].left = fed[i].of(layers, experts);
+  if (!built.experts) wide.experts = wide.shared_expert = LeftWide::nothing;
+  else if (whole.of(layers, experts) == LeftWide::all) wide.experts = wide.shared_expert = LeftWide::all;
   return wide;
 }
 

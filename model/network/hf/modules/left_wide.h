@@ -18,8 +18,15 @@ struct WideModules {
   std::int64_t layers = 0;
 };
 
-/// Of "model.layers.0.self_attn.o_proj", "re:.*mlp.(gate|up|down)_proj", "*.self_attn*". `layers` of the network; 0:
-/// not known.
-WideModules wide_modules(const std::vector<std::string>& modules, std::int64_t layers, bool has_experts);
+/// What the network has, whose weights a file tells of.
+struct SaidSizes {
+  std::int64_t layers = 0;  ///< 0: not said
+  bool experts = false;
+  std::int64_t expert_count = 0;  ///< of a layer; 0: not said
+  std::string experts_in;         ///< the number type of experts, where it is their own
+};
+
+/// Of "model.layers.0.self_attn.o_proj", "re:.*mlp.(gate|up|down)_proj", "*.self_attn*".
+WideModules wide_modules(const std::vector<std::string>& modules, const SaidSizes& built);
 
 }  // namespace stepcast::detail

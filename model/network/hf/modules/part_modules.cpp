@@ -43,7 +43,7 @@ constexpr PartModules parts[] = {
     {"attn.up.K attn.up.V attn.absorb.K attn.absorb.V", "self_attn.kv_b_proj"},
     {"index.q", "self_attn.indexer.wq_b attn.indexer.wq_b"},
     {"index.k", "self_attn.indexer.wk"},
-    {"index.w", "self_attn.indexer.weights_proj attn.indexer.weights_proj"},
+    {"index.w", "self_attn.indexer.weights_proj attn.indexer.weights_proj self_attn.indexers_proj"},
     {"mlp.gate mlp.up", "mlp.gate_up_proj feed_forward.gate_up_proj", true},
     {"mlp.gate", "mlp.gate_proj feed_forward.gate_proj feed_forward.w1 mlp.w1"},
     {"mlp.up", "mlp.up_proj feed_forward.up_proj feed_forward.w3 mlp.fc1 fc1 mlp.c_fc mlp.dense_h_to_4h "
@@ -98,7 +98,8 @@ constexpr PartModules parts[] = {
 
 /// Of what stands outside of layers. Tables of words and heads are wide by themselves.
 constexpr PartModules outside[] = {{"head", "lm_head language_model.lm_head output embed_out"},
-    {"embed", "model.embed_tokens language_model.model.embed_tokens transformer.wte"}};
+    {"embed",
+        "model.embed_tokens language_model.model.embed_tokens model.language_model.embed_tokens transformer.wte"}};
 
 /// What is no product of a layer: encoders of images and sound, norms, short convolutions, modules that predict.
 constexpr std::string_view aside = "visual vision audio image projector connector merger mtp norm conv1d rotary "
@@ -197,11 +198,12 @@ struct Found {
 /// What every pattern of a file asks of: names of layers are written once.
 struct FileNames {
   std::int64_t layers, experts;
+  bool counted = false;                          ///< how many experts there are is known
   std::vector<std::vector<std::string>> stacks;  ///< by stack and layer: "model.layers.0."
 };
 
 FileNames file_names(std::int64_t layers, std::int64_t experts) {
-  FileNames names{layers, std::max<std::int64_t>(experts, 2), {}};  // two tell whether a pattern is of all
+  FileNames names{layers, std::max<std::int64_t>(experts, 2), experts > 1, {}};  // two tell whether it is of all
   for (const LayerStack& stack : layer_stacks) {
     std::vector<std::string>& all = names.stacks.emplace_back();
     for (std::int64_t layer = 0; layer <= layers; ++layer) all.push_back(fmt::format("{}.{}.", stack.name, layer));
@@ -257,10 +259,7 @@ class Reading {
     }
   }
   /// Whether it holds what counts, and nothing else.
-  [[nodiscard]] bool counts(const Found& found) const {
-    return (any_ || !single_.empty()) &&
-           std::ranges::all_of(single_, [&](const Place& place) { return found.whole.contains(place); });
-  }
+  [[nodiscard]] bool counts() const { return names_.counted ? any_ || single_ : any_ && !single_; }
 
  private:
   static constexpr std::string_view first_expert = "experts.0.";
@@ -303,7 +302,8 @@ class Reading {
   };
   void add_single(const Part& part, Expert expert, Found& found) {
     for (const std::string& op : part.operators) {
-      const Place& place = single_.emplace_back(op, expert.layer);
+      const Place place(op, expert.layer);
+      single_ = true;
       std::set<std::int64_t>& held = found.experts[place];
       held.insert(expert.index);
       if (static_cast<std::int64_t>(held.size()) >= names_.experts) found.whole.insert(place);
@@ -322,8 +322,7 @@ class Reading {
   std::int64_t layer_ = -1, expert_ = -1;  ///< those that it spells
   std::vector<std::size_t> stacks_;
   std::string name_;
-  bool any_ = false;
-  std::vector<Place> single_;  ///< of which it holds single experts
+  bool any_ = false, single_ = false;  ///< it holds all of something; some experts of something
 };
 
 }  // namespace
@@ -340,7 +339,7 @@ HeldWeights weights_of_modules(const std::vector<std::string>& patterns, std::in
     if (pattern) readings[i].emplace(patterns[i], *pattern, names).add_to(found);
   }
   for (std::size_t i = 0; i < patterns.size(); ++i) {
-    const bool counts = readings[i] && readings[i]->counts(found);
+    const bool counts = readings[i] && readings[i]->counts();
     if (!counts && !has_one_of(lower_case(patterns[i]), aside)) out.unknown.push_back(patterns[i]);
   }
   std::map<std::string, std::set<std::int64_t>> by_operator;
@@ -350,6 +349,9 @@ HeldWeights weights_of_modules(const std::vector<std::string>& patterns, std::in
     if (!weights.all) weights.layers.assign(held.begin(), held.end());
     out.weights.push_back(std::move(weights));
   }
+  for (const auto& [place, held] : found.experts)
+    if (names.counted && !found.whole.contains(place) && !found.whole.contains({place.first, all_layers}))
+      out.of_experts.push_back({place.first, place.second, static_cast<std::int64_t>(held.size())});
   return out;
 }
 

@@ -15,16 +15,23 @@ struct WeightsOfLayers {
   friend bool operator==(const WeightsOfLayers&, const WeightsOfLayers&) = default;
 };
 
+/// The weights of one operator of some of a layer's experts; the others of the layer are not among them.
+struct WeightsOfExperts {
+  std::string name;
+  std::int64_t layer = 0, experts = 0;
+  friend bool operator==(const WeightsOfExperts&, const WeightsOfExperts&) = default;
+};
+
 namespace detail {
 
 struct HeldWeights {
   std::vector<WeightsOfLayers> weights;
-  /// patterns that hold nothing that is known, or experts of a layer of which others stay narrow: none are counted
-  std::vector<std::string> unknown;
+  std::vector<WeightsOfExperts> of_experts;
+  std::vector<std::string> unknown;  ///< patterns that hold nothing that is known
 };
 /// Of "model.layers.0.self_attn.o_proj", "re:.*mlp.(gate|up|down)_proj", "*.self_attn*". `layers` of the network; 0:
-/// not known, and those that name no layer are of all. `experts` of a layer; 0: not known, and single ones are never
-/// all.
+/// not known, and those that name no layer are of all. `experts` of a layer; 0: not known, and patterns of single ones
+/// hold nothing that is known.
 HeldWeights weights_of_modules(const std::vector<std::string>& patterns, std::int64_t layers, std::int64_t experts);
 
 }  // namespace detail

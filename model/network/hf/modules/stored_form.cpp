@@ -20,10 +20,12 @@ struct StoredForm {
   bool blocks = false;
   Inputs inputs = Inputs::any;
   Layers layers = Layers::any;
-  std::int64_t run = 0;  ///< that the form has by its name
+  std::int64_t run = 0;              ///< that the form has by its name
+  std::string_view experts_in = {};  ///< "": as all
 };
 constexpr StoredForm forms[] = {
     {"fp8", "fp8-block", "", any, any, true},
+    {"fp8", "fp8-mxfp4-experts", "", any, any, true, Inputs::any, Layers::any, 0, "fp4"},
     {"fp8_pb_wo", "fp8-block"},
     {"fp8_per_channel_per_token", "fp8"},
     {"fp8 fbgemm_fp8", "fp8"},
@@ -31,6 +33,9 @@ constexpr StoredForm forms[] = {
     {"awq gptq", "int4", "", 4},
     {"gptq", "int8", "", 8},
     {"nvfp4", "nvfp4"},
+    {"auto-round", "int4", "int", 4},
+    {"auto-round", "int8", "int", 8},
+    {"quark", "fp8", "float", 8, any, false, Inputs::narrow},
     {"mxfp8", "mxfp8", "", any, any, false, Inputs::any, Layers::any, 32},
     {"compressed-tensors modelopt", "mxfp8", "float", 8, 32, false, Inputs::narrow},
     {"compressed-tensors", "fp8-block", "float", 8, any, true, Inputs::narrow},
@@ -49,7 +54,7 @@ bool is_word_of(std::string_view words, std::string_view word) {
 bool says(const StoredForm& form, const Said& said) {
   return is_word_of(form.methods, said.method) && (form.kind.empty() || form.kind == said.kind) &&
          (form.bits == any || form.bits == said.bits) && (form.group == any || form.group == said.group) &&
-         form.blocks == said.blocks && (said.run == 0 || form.run == said.run) &&
+         form.blocks == said.blocks && form.experts_in == said.experts_in && (said.run == 0 || form.run == said.run) &&
          (form.inputs == Inputs::any || (form.inputs == Inputs::narrow) == said.narrow_inputs) &&
          (form.layers == Layers::any || (said.experts && said.wide.attention == LeftWide::all));
 }
@@ -79,6 +84,7 @@ std::string in_words(const Said& said) {
   if (said.group > 0) words += fmt::format(" in groups of {}", said.group);
   if (said.blocks) words += " in blocks";
   if (said.run > 0) words += fmt::format(" in runs of {}", said.run);
+  if (!said.experts_in.empty()) words += fmt::format(", experts in {:.40}", said.experts_in);
   if (said.sparse) words += ", two of four left out";
   return said.several ? words + ", layers that differ" : words;
 }

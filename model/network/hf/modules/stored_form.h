@@ -19,6 +19,7 @@ struct Said {
   std::int64_t scaled = 0;     ///< the same of AWQ and GPTQ, whose forms do not hang on it
   bool blocks = false;         ///< scales of blocks with two sides
   std::int64_t run = 0;        ///< numbers of a row that share a scale, said as a block of one row; 0: none are
+  std::string experts_in;      ///< the number type of experts, where the file says another; "": as all
   bool narrow_inputs = false;  ///< products multiply what is as narrow
   bool several = false;        ///< groups of layers that differ
   bool sparse = false;         ///< two of four weights are left out

@@ -44,6 +44,51 @@ TEST(StoredWeights, AreTheTypesOfTheirForms) {
   EXPECT_EQ(type_of(heads), "int4");
 }
 
+/// AutoRound packs as GPTQ does, with zero points; what has bits of its own makes them differ.
+TEST(StoredWeights, AreThoseOfAutoRound) {
+  const auto round = [](const std::string& more) {
+    return R"({"quant_method": "auto-round", "bits": 4, "group_size": 128, "sym": true)" + more + "}";
+  };
+  EXPECT_EQ(type_of(round(R"(, "data_type": "int")")), "int4");
+  const StoredWeights read = stored_weights("{\"quantization_config\": " + round(R"(, "data_type": "int")") + "}");
+  EXPECT_DOUBLE_EQ(read.element_bytes, 0.5 + (2 + 0.5) / 128);
+  EXPECT_EQ(type_of(round(R"(, "data_type": "mx_fp")")), "not known");
+  EXPECT_EQ(type_of(round(R"(, "data_type": "int", "extra_config": {"lm_head": {"bits": 16}})")), "not known");
+  EXPECT_EQ(type_of(round(R"(, "data_type": "int", "extra_config": {})")), "int4");
+}
+
+/// Quark: one form of all layers, where the layers of the cache have the same and outputs of their own.
+TEST(StoredWeights, AreThoseOfQuark) {
+  const auto quark = [](const std::string& global, const std::string& layers, const std::string& more = "") {
+    return R"({"quant_method": "quark", "exclude": ["lm_head"], "global_quant_config": )" + global +
+           R"(, "layer_quant_config": )" + layers + more + "}";
+  };
+  const std::string tensor = R"({"dtype": "fp8_e4m3", "qscheme": "per_tensor", "group_size": null})",
+                    four = R"({"dtype": "fp4", "qscheme": "per_group", "group_size": 32})",
+                    fp8 = R"({"weight": )" + tensor + R"(, "input_tensors": )" + tensor + "}",
+                    keys = R"({"*k_proj": {"weight": )" + tensor + R"(, "input_tensors": )" + tensor +
+                           R"(, "output_tensors": )" + tensor + "}}";
+  EXPECT_EQ(type_of(quark(fp8, "{}")), "fp8");
+  const StoredWeights cached = stored_weights(
+      "{\"quantization_config\": " + quark(fp8, keys, R"(, "export": {"kv_cache_group": ["*k_proj"]})") + "}");
+  EXPECT_EQ(cached.type, "fp8");
+  EXPECT_EQ(cached.cache, "fp8");
+  ASSERT_EQ(cached.wide_weights.size(), 1U);
+  EXPECT_EQ(cached.wide_weights.front().name, "head");
+  EXPECT_EQ(stored_weights("{\"quantization_config\": " + quark(fp8, keys) + "}").cache_how, "") << "no group of it";
+  EXPECT_EQ(type_of(quark(R"({"weight": )" + tensor + "}", "{}")), "not known") << "inputs stay wide";
+  EXPECT_EQ(type_of(quark(R"({"weight": )" + four + R"(, "input_tensors": )" + four + "}", "{}")), "not known");
+  EXPECT_EQ(type_of(quark(R"({"weight": )" + four + R"(, "input_tensors": )" + tensor + "}", "{}")), "not known");
+  EXPECT_EQ(type_of(quark(fp8, R"({"*down_proj": {"weight": )" + four + "}}")), "not known") << "layers differ";
+}
+
+/// Files of MLX say it under a key of their own, too.
+TEST(StoredWeights, OfMlxHaveNoType) {
+  const StoredWeights read = stored_weights(R"({"quantization": {"group_size": 64, "bits": 4}})");
+  EXPECT_EQ(read.type, "");
+  EXPECT_EQ(read.how, "a method that it does not name, 4 bits");
+}
+
 /// A block of one row is a run of its numbers: MXFP8's by its name, and none of fp8's.
 TEST(StoredWeights, RunsAreNoBlocks) {
   EXPECT_EQ(type_of(R"({"quant_method": "mxfp8", "weight_block_size": [1, 32]})"), "mxfp8");
@@ -58,6 +103,10 @@ TEST(StoredWeights, AreNotGuessed) {
   EXPECT_EQ(type_of(R"({"quant_method": "bitsandbytes", "load_in_4bit": true})"), "not known");
   EXPECT_EQ(type_of(R"({"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION"})"), "not known");
   EXPECT_EQ(type_of(R"({"quant_method": "fp8", "weight_block_size": [128, 128]})", R"(, "expert_dtype": "fp4")"),
+      "fp8-mxfp4-experts")
+      << "DeepSeek V4's own";
+  EXPECT_EQ(type_of(R"({"quant_method": "fp8"})", R"(, "expert_dtype": "fp4")"), "not known");
+  EXPECT_EQ(type_of(R"({"quant_method": "fp8", "weight_block_size": [128, 128]})", R"(, "expert_dtype": "int4")"),
       "not known");
   EXPECT_EQ(type_of(R"({"quant_method": "modelopt", "config_groups": {
       "a": {"weights": {"num_bits": 8, "type": "float"}, "input_activations": {}},
@@ -197,6 +246,9 @@ TEST(StoredWeights, TellTheOperatorsThatStayWide) {
   EXPECT_EQ(wide_weights(R"("re:.*layers\\.[0-1]\\.mlp\\.down_proj")"), (Names{"mlp.down 0 1"}));
   EXPECT_EQ(wide_weights(R"("model.layers.*.mlp.router")"), (Names{"router"}));
   EXPECT_EQ(wide_weights(R"("lm_head")"), (Names{"head"}));
+  EXPECT_EQ(wide_weights(R"("model.language_model.embed_tokens")"), (Names{"embed"}));
+  EXPECT_EQ(wide_weights(R"("model.layers.2.self_attn.indexers_proj")"), (Names{"index.w 2"}))
+      << "GLM-5-FP8 names it so";
   EXPECT_EQ(wide_weights(R"("model.layers.3.linear_attn.in_proj_ba")"), (Names{"mixer.in.beta 3", "mixer.in.decay 3"}));
   EXPECT_EQ(wide_weights(R"("backbone.layers.1.mixer.in_proj")"),
       (Names{"mixer.in.B.in 1", "mixer.in.C.in 1", "mixer.in.X.in 1", "mixer.in.Z 1", "mixer.in.dt 1"}));
@@ -242,13 +294,23 @@ TEST(StoredWeights, SingleExpertsAreNotAll) {
         "ignore": [)" + ignored +
                           "]}}");
   };
-  for (const char* one : {"model.layers.1.mlp.experts.0.down_proj", "model.layers.1.mlp.experts.2.down_proj",
-           "re:.*layers.1.mlp.experts.[01].down_proj", "*.layers.1.mlp.experts.?.up_proj.weight",
-           "*layers.1.*.0.down_proj", "model.layers.1.mlp.experts.0*"}) {
+  struct Case {
+    const char* pattern;
+    std::int64_t experts;
+  };
+  for (const auto& [one, experts] : {Case{"model.layers.1.mlp.experts.0.down_proj", 1},
+           {"model.layers.1.mlp.experts.2.down_proj", 1}, {"re:.*layers.1.mlp.experts.[01].down_proj", 2},
+           {"*layers.1.*.0.down_proj", 1}, {"model.layers.1.mlp.experts.0*", 1}}) {
     const StoredWeights read = stored('"' + std::string(one) + '"');
     EXPECT_TRUE(read.wide_weights.empty()) << one;
-    EXPECT_EQ(read.unknown, Names{one});
+    EXPECT_EQ(read.unknown, Names()) << one;
+    EXPECT_EQ(read.type, "fp8") << one;
+    ASSERT_FALSE(read.wide_experts.empty()) << one;
+    for (const WeightsOfExperts& held : read.wide_experts)
+      EXPECT_EQ(held, (WeightsOfExperts{held.name, 1, experts})) << one;
   }
+  const char* unheld = "*.layers.1.mlp.experts.?.up_proj.weight";
+  EXPECT_EQ(stored('"' + std::string(unheld) + '"').unknown, Names{unheld}) << "a tensor is no module";
   std::string all;
   for (int expert = 0; expert < 3; ++expert)
     all += (expert > 0 ? ", " : "") + ("\"model.layers.1.mlp.experts." + std::to_string(expert)) + ".down_proj\"";
