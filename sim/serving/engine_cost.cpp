@@ -147,9 +147,11 @@ EnginePrice EngineCost::product(const KernelWork& work, double m, const Routing&
     query = of_experts(query, work.experts, engine_->same_experts ? 1 : routing.tokens, routing.choices);
   if (work.experts > 0 && engine_->same_experts) query.m = std::max(1.0, routing.tokens);
   // Of weights that are narrower than what is multiplied the bytes are saved.
-  const bool wide = work.keeps_width || (types_.experts_alone && work.experts == 0);
+  const bool beside = types_.experts_alone && work.experts == 0;
+  const double kept = beside ? operand_bytes(types_.products) : types_.weight_bytes;
   const auto saved = [&] {
-    return Bytes(wide ? 0 : (operand_bytes(query.precision) - types_.weight_bytes) * query.batch * query.n * query.k);
+    const double less = work.keeps_width ? 0 : operand_bytes(query.precision) - kept;
+    return Bytes(less * query.batch * query.n * query.k);
   };
   const auto asked = [&]() -> std::optional<KernelTime> {
     const RooflineLaw* law = find_gemm(*profile_, query.precision, query.block_scaled);
