@@ -62,6 +62,8 @@ constexpr KnownKeys more_rows[] = {
     {"openelm", "*", "other names of sizes; activations", "activation_fn_name normalization_layer_name "
      "num_gqa_groups qkv_multipliers "
      "rope_freq_constant rope_max_length max_context_length"},
+    {"mamba mamba2", "*", "which kernels flash-linear-attention's classes call (fla/models/mamba/configuration_mamba.py)",
+     "fuse_norm fuse_cross_entropy"},
     {"llama", "*", "which residuals skip layers, without weights", "bskcn_1 bskcn_2 bskcn_3 bskcn_4 bskcn_tv"},
     {"youtu", "*", "as many as heads: latent attention has its own", "num_key_value_heads head_dim qk_head_dim"},
     {"hunyuan-large", "*", "token ids; how experts are balanced", "im_start_id im_end_id im_newline_id text_start_id "
