@@ -55,10 +55,14 @@ TEST(HyperConnectionLaw, TheCatalogueHoldsThoseOfEnginesAndOfTraining) {
   for (const char* id : {"h100-sxm", "h200-sxm", "b200-sxm", "b300-sxm", "gb200", "gb300"}) {
     const auto profile = find_row(built_in().profiles, id, "profile");
     ASSERT_TRUE(profile) << id;
-    int parts = 0;
-    for (const HyperConnectionLaw& law : (*profile)->hyper_connections)
-      if (law.kernels.empty()) ++parts, EXPECT_EQ(law.source, Source::transferred) << id;
-    EXPECT_EQ(parts, 2) << id;
+    const auto& of_steps = (*profile)->steps().hyper_connections;
+    EXPECT_EQ(of_steps.size(), 2U) << id;
+    for (const HyperConnectionLaw& law : of_steps) {
+      EXPECT_EQ(law.kernels, "") << id;
+      EXPECT_EQ(law.source, Source::transferred) << id;
+    }
+    // of three engines, and those of steps
+    EXPECT_EQ((*profile)->whole().hyper_connections.size(), 8U) << id;
   }
 }
 

@@ -62,7 +62,8 @@ TEST(ScanTable, MambaHasColumnsOfItsOwn) {
 
 TEST(ScanTable, ErrorsNameTheLine) {
   const std::string good = line("gdn", "chunk_rule", "context", sizes);
-  EXPECT_THAT(scan_refusal(good + line("pre", "mix", "context", sizes)), HasSubstr("t.jsonl:2:/op_name"));
+  EXPECT_THAT(scan_refusal(good + line("mix", "mix", "context", sizes)), HasSubstr("t.jsonl:2:/op_name"));
+  EXPECT_THAT(scan_refusal(good + line("pre", "mix", "context", sizes)), HasSubstr("t.jsonl:2:/num_tokens"));
   EXPECT_THAT(scan_refusal(good + "{\"op_name\": \"gdn\"}\n"), HasSubstr("t.jsonl:2:/phase"));
   EXPECT_THAT(
       scan_refusal(line("gdn", "chunk_rule", "context", "\"batch_size\":0,\"latency\":1")), HasSubstr("batch_size"));
@@ -101,7 +102,7 @@ TEST(ScanTable, ARowOfHyperConnectionsHoldsTwoSublayers) {
 
 TEST(ScanTable, RoundsThatNobodyElseTimedAreRefused) {
   EXPECT_THAT(scan_refusal(mixing("pre", R"("sinkhorn_iters":3,"latency":0.05)")), HasSubstr("3 rounds"));
-  EXPECT_THAT(scan_refusal(mixing("pre", R"("latency":0)")), HasSubstr("t.jsonl:1/latency"));
+  EXPECT_THAT(scan_refusal(mixing("pre", R"("latency":0)")), HasSubstr("t.jsonl:1:/latency"));
 }
 
 }  // namespace
