@@ -42,6 +42,10 @@ enum class KernelClass : std::uint8_t {
 /// "2 sequences of 8192, 64 heads of 64 x 128".
 std::string shape_text(const ScanShape& scan);
 
+struct KernelWork;
+/// "4096 positions, 4 streams of 4096", of a work that mixes streams, of so many positions.
+std::string streams_text(const KernelWork& work, double positions);
+
 /// One kernel launch (or several like it) on one rank.
 struct KernelWork {
   std::string label;  ///< "attn.qkv.q dW"
@@ -60,6 +64,9 @@ struct KernelWork {
   /// query in one choice for all heads or one for each; kept 0: none
   double kept = 0, choices = 1, key_element_bytes = 0;
   ScanShape scan;
+  /// pointwise, forward: residual streams that it mixes, of m positions, k numbers in each and n coefficients, of which
+  /// what puts a sublayer's result back into them makes none; 0: none
+  double streams = 0;
   double element_bytes = 2;  ///< of the operands, chooses the tensor-core rate with Program::precision
   /// stays in its operands' type under a narrower plan (attention core, router, LM head)
   bool keeps_width = false;
@@ -81,7 +88,8 @@ struct KernelWork {
 
 /// Does it run on the matrix units?
 inline bool multiplies(const KernelWork& work) {
-  return work.kernel == KernelClass::gemm || work.kernel == KernelClass::attention || work.kernel == KernelClass::scan;
+  return work.kernel == KernelClass::gemm || work.kernel == KernelClass::attention ||
+         work.kernel == KernelClass::scan || (work.streams > 0 && work.n > 0);
 }
 
 // clang-format off

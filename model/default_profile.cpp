@@ -204,6 +204,11 @@ Profile scaled_profile(const Profile& profile, const Gpu& from, const Gpu& to) {
     law.over_learned *= units;
     mark_transferred(law);
   }
+  for (HyperConnectionLaw& law : out.hyper_connections) {
+    law.near_rate = law.near_rate * memory, law.memory = law.memory * memory;
+    law.source = std::max(law.source, Source::transferred);
+    law.spread = transferred_spread(law.spread), law.held_out = {};
+  }
   for (AttentionLaw& law : out.attention_kernels) scale_attention(law);
   scale_memory(out.memory);
   out.sustained_slowdown = sustained_slowdown(profile.sustained_slowdown, from, to);

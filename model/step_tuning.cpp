@@ -10,7 +10,7 @@
 
 #include "model/base/quantity_text.h"
 #include "model/expert_launch.h"
-#include "model/profile/publication_scatter.h"
+#include "model/publication_scatter.h"
 #include "model/untold_stack.h"
 
 namespace stepcast {

@@ -7,6 +7,7 @@
 
 #include "dataflow/program.h"
 #include "model/machine/machine.h"
+#include "model/profile/hyper_connection_law.h"
 #include "model/profile/profile.h"
 #include "model/stack.h"
 #include "model/step_tuning.h"
@@ -35,6 +36,9 @@ struct WorkParts {
 /// the input gradient as m x k_forward x n_forward, the weight gradient as k_forward x n_forward x m: the rows of dw in
 /// model/profile/query.h are those of w, n_forward.
 GemmQuery product_query(const KernelWork& work, Precision precision);
+
+/// What a launch asks that mixes residual streams (KernelWork::streams).
+HyperConnectionShape mixing_shape(const KernelWork& work);
 
 /// How a group lies on the machine: how many members share each level's instance.
 struct Span {
@@ -89,6 +93,7 @@ class CostModel {
   [[nodiscard]] Price gemm(const KernelWork& work) const;
   [[nodiscard]] Price attention(const KernelWork& work) const;
   [[nodiscard]] Price scan(const KernelWork& work) const;
+  [[nodiscard]] Price mixing(const KernelWork& work) const;
   /// Kernels' time on the slowest of `ranks` over their mean.
   [[nodiscard]] double slowest_of(std::int64_t ranks) const;
   [[nodiscard]] Precision attention_precision(const KernelWork& work) const;

@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "calibrate/fit/numeric/fold_ratios.h"
 #include "calibrate/fit/numeric/holdout.h"
 #include "calibrate/fit/numeric/refine.h"
 #include "calibrate/fit/numeric/robust_fit.h"
@@ -14,8 +15,6 @@
 
 namespace stepcast::calibrate {
 namespace {
-
-constexpr std::size_t scan_folds = 5;
 
 /// The chunk and the state that a function's law speaks of: fla's chunks of 64 positions and states of 128 x 128
 /// (Qwen3-Next, Kimi), Mamba-2's of 128 and 64 x 128 (Nemotron 3).
@@ -69,39 +68,6 @@ ScanLaw fit_law(const ScanLaw& form, const std::vector<const TimedShape*>& shape
   return with(form, best.parameters);
 }
 
-/// Measured over forecast, by the fold that was held out.
-using FoldRatios = std::array<std::vector<double>, scan_folds>;
-
-std::vector<double> joined(const FoldRatios& ratios, std::size_t without = scan_folds) {
-  std::vector<double> all;
-  for (std::size_t fold = 0; fold < scan_folds; ++fold)
-    if (fold != without) all.insert(all.end(), ratios[fold].begin(), ratios[fold].end());
-  return all;
-}
-
-Spread scan_spread(const std::vector<double>& ratios) { return {percentile(ratios, 0.1), percentile(ratios, 0.9)}; }
-
-/// Each fold's coverage is by the interval that the other folds give.
-HeldOut held_out_of(const FoldRatios& ratios) {
-  HeldOut out;
-  std::vector<double> misses;
-  double inside = 0;
-  for (std::size_t fold = 0; fold < scan_folds; ++fold) {
-    const auto others = joined(ratios, fold);
-    if (others.empty() || ratios[fold].empty()) continue;
-    const Spread spread = scan_spread(others);
-    for (const double measured_over : ratios[fold]) {
-      misses.push_back(std::abs(1 / measured_over - 1));
-      inside += spread.p10 <= measured_over && measured_over <= spread.p90 ? 1 : 0;
-    }
-  }
-  out.samples = static_cast<int>(misses.size());
-  for (const double miss : misses) out.mape += miss / out.samples;
-  out.median = percentile(misses, 0.5), out.p95 = percentile(misses, 0.95);
-  out.coverage = inside / out.samples;
-  return out;
-}
-
 std::uint64_t number_of(const ScanShape& s) {
   return hash_of({s.sequences, s.positions, s.heads, s.groups, s.value_size, s.key_size});
 }
@@ -134,7 +100,7 @@ void fit_shapes(const std::vector<TimedShape>& shapes, FittedScan& out) {
   std::vector<const TimedShape*> all;
   for (const TimedShape& one : shapes) all.push_back(&one);
   FoldRatios corrected, plain;
-  for (std::size_t fold = 0; fold < scan_folds; ++fold) {
+  for (std::size_t fold = 0; fold < shape_folds; ++fold) {
     std::vector<const TimedShape*> others;
     for (const TimedShape* one : all)
       if (one->fold != fold) others.push_back(one);
@@ -146,7 +112,7 @@ void fit_shapes(const std::vector<TimedShape>& shapes, FittedScan& out) {
     }
   }
   out.law = refined_law(out.law, all);
-  out.law.spread = scan_spread(joined(plain));
+  out.law.spread = spread_of(joined(plain));
   out.alone = held_out_of(plain).mape;
   out.held_out = out.law.refinement.held_out = held_out_of(corrected);
 }
@@ -161,7 +127,7 @@ std::map<ShapeKey, std::size_t> folds_of(const std::map<TableKey, ShapeTimes>& t
     if (std::get<0>(key) == std::get<0>(like) && std::get<1>(key) == std::get<1>(like))
       for (const auto& [shape, times_of] : shapes) all.emplace(shape, 0);
   std::size_t index = 0;
-  for (auto& [shape, fold] : all) fold = fold_of(index++, scan_folds);
+  for (auto& [shape, fold] : all) fold = fold_of(index++, shape_folds);
   return all;
 }
 

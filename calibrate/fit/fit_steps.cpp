@@ -8,7 +8,7 @@
 
 #include "calibrate/fit/numeric/robust_fit.h"
 #include "model/base/percentile.h"
-#include "model/profile/publication_scatter.h"
+#include "model/publication_scatter.h"
 
 namespace stepcast::calibrate {
 namespace {

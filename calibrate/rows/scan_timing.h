@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/rows/hyper_connection_timing.h"
 #include "model/base/units.h"
 #include "model/network/operator.h"
 
@@ -17,9 +18,10 @@ struct ScanTiming {
   Seconds time;
 };
 
-/// Rows of tables, and what of them is no scan over a prompt.
+/// Rows of tables, and what of them is neither a scan over a prompt nor a hyper-connection.
 struct ScanTimings {
   std::vector<ScanTiming> rows;
+  std::vector<HyperConnectionTiming> hyper_connections;
   int convolutions = 0, other_phases = 0;
 };
 

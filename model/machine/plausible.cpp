@@ -42,6 +42,8 @@ constexpr PlausibleRange plausible_ranges[] = {
     {"per_row_byte_s", 1e-15, 1e-3, "a row of some kilobytes passes a GPU in microseconds"},
     {"per_token_s", 1e-12, 1e-3, "a block handles a token in microseconds"},
     {"half_bytes", 1e-3, 1e15, "messages of a petabyte do not exist"},
+    {"near_bytes", 1, 1e13, "level-2 caches have some megabytes"},
+    {"near_bytes_per_s", 1e8, 1e16, "a level-2 cache of 2026 carries some ten TB/s"},
     {"l2_bytes", 1e3, 1e12, "level-2 caches have some megabytes"},
     {"compute_flops_per_s", 1e9, 1e18, "one core of a CPU does 1e11 FLOP/s, the fastest GPU of 2026 1.5e16"},
     {"memory_bytes_per_s", 1e8, 1e15, "one channel of DDR3 carries 10 GB/s, the fastest GPU of 2026 8 TB/s"},

@@ -91,8 +91,9 @@ struct Operator {
   std::int64_t chunk = 0;              ///< of a scan: positions that it takes at a time; 0 = one by one
   int query_loop = -1, key_loop = -1;  ///< the loops that `domain` relates
   std::string kernel;  ///< operators in a row with the same non-empty name run as one kernel, if the software joins it
-  bool always_joined = false;  ///< it does, whichever software
-  bool adapts = false;         ///< a product of a low-rank adapter, beside a frozen one
+  bool always_joined = false;   ///< it does, whichever software
+  bool joined_forward = false;  ///< it does forward, whichever software; backward they are kernels of their own
+  bool adapts = false;          ///< a product of a low-rank adapter, beside a frozen one
 };
 
 /// What backward of an operator reads besides the output gradient, and the bytes it makes on the side.

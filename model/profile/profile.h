@@ -131,6 +131,26 @@ struct ScanLaw {
   Refinement refinement = {};
 };
 
+/// What stands around a sublayer of several residual streams (hyper-connections): `pre` makes the coefficients of a
+/// position and, of all streams, what the sublayer reads; `post` puts its result back into all of them.
+enum class HyperConnectionPart : std::uint8_t { pre, post };
+
+/// One of them, forward, around one sublayer: t = pn(softness; t0 + per_row_byte R, near/near_rate + far/memory), where
+/// R are the bytes of a position's streams, `near` are the first bytes that go through memory, at most `near_bytes`,
+/// and `far` is the rest. t0 holds launches and the rounds of Sinkhorn's iteration, 20 of which were timed.
+struct HyperConnectionLaw {
+  HyperConnectionPart part = HyperConnectionPart::pre;
+  Seconds t0, per_row_byte;
+  Bytes near_bytes;
+  BytesPerSecond near_rate, memory;
+  double softness = 1;
+  Source source = Source::assumed;
+  Spread spread;
+  std::string software = {};
+  std::string kernels = {};  ///< the engines' whose they are, as those call them: "vllm"; "" = anybody else's
+  HeldOut held_out = {};
+};
+
 /// Memory-bound kernels: t = t0 + bytes/memory.
 struct MemoryLaw {
   Seconds t0;
@@ -299,9 +319,11 @@ struct Profile {
   AttentionLaw attention;                       ///< forward and backward over whole sequences, what training runs
   std::vector<AttentionLaw> attention_kernels;  ///< of other software, and decode
   std::vector<ScanLaw> scans;                   ///< one per function; of others what is usual (scan_law.h)
-  MemoryLaw memory;                             ///< of any memory-bound kernel
-  std::vector<MemoryLaw> memory_ops;            ///< of single operators
-  std::vector<RooflineLaw> moe;                 ///< layers of routed experts, one per precision
+  /// one per part and engine; of others what is usual (hyper_connection_law.h)
+  std::vector<HyperConnectionLaw> hyper_connections;
+  MemoryLaw memory;                   ///< of any memory-bound kernel
+  std::vector<MemoryLaw> memory_ops;  ///< of single operators
+  std::vector<RooflineLaw> moe;       ///< layers of routed experts, one per precision
   std::vector<CollectiveCurve> collectives;
   std::vector<EngineAllReduce> engine_all_reduces;
   std::vector<EngineExchange> engine_exchanges;

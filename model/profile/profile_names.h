@@ -19,6 +19,8 @@ inline constexpr Choice<ExchangeKernel> exchange_kernel_names[] = {{"low_latency
 inline constexpr Choice<ExchangeDirection> exchange_direction_names[] = {{"prepare", ExchangeDirection::prepare},
     {"dispatch", ExchangeDirection::dispatch}, {"combine", ExchangeDirection::combine}};
 inline constexpr Choice<bool> exchange_copies_names[] = {{"per_choice", false}, {"per_rank", true}};
+inline constexpr Choice<HyperConnectionPart> hyper_connection_names[] = {
+    {"pre", HyperConnectionPart::pre}, {"post", HyperConnectionPart::post}};
 inline constexpr Choice<CorrectionUse> correction_use_names[] = {
     {"kernels only", CorrectionUse::kernels}, {"kernels and steps", CorrectionUse::kernels_and_steps}};
 inline constexpr Choice<int> regime_names[] = {{"burst", 0}, {"sustained", 1}};

@@ -137,6 +137,8 @@ void read_kernel_laws(JsonObject& file, Profile& profile) {
   for (JsonObject& row : file.optional_objects("engine_exchanges"))
     profile.engine_exchanges.push_back(read_exchange(row));
   for (JsonObject& row : file.optional_objects("scans")) profile.scans.push_back(read_scan(row));
+  for (JsonObject& row : file.optional_objects("hyper_connections"))
+    profile.hyper_connections.push_back(read_hyper_connection(row));
 }
 
 /// The refinement of a law whose row stands in the other file.

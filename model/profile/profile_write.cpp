@@ -106,6 +106,17 @@ Json to_json(const ScanLaw& law) {
   return with_corrections(with_provenance(std::move(row), law), law.refinement, scan_feature_names);
 }
 
+Json to_json(const HyperConnectionLaw& law) {
+  Json row{{"part", name_of<HyperConnectionPart>(hyper_connection_names, law.part)}, {"software", law.software},
+      {"t0_s", rounded(law.t0.value())}, {"per_row_byte_s", rounded(law.per_row_byte.value())},
+      {"near_bytes", rounded(law.near_bytes.value())}, {"near_bytes_per_s", rounded(law.near_rate.value())},
+      {"memory_bytes_per_s", rounded(law.memory.value())}, {"softness", law.softness}};
+  if (!law.kernels.empty()) row["kernels"] = law.kernels;
+  row = with_provenance(std::move(row), law);
+  if (law.held_out.samples > 0) row["held_out"] = to_json(law.held_out);
+  return row;
+}
+
 Json to_json(const AttentionTerms& terms) {
   return {{"causal_ramp_positions", rounded(terms.causal_ramp)}, {"softmax_elements", rounded(terms.softmax)},
       {"full_rate", rounded(terms.full_rate)}, {"traffic", rounded(terms.traffic)}};
@@ -248,12 +259,19 @@ template <typename Law> Json rows_of(const std::vector<Law>& laws) {
   return rows;
 }
 
-/// Training's laws of scans stand in the part that steps read, those of engines' own kernels in the other.
-Json scan_rows(const Profile& profile, bool of_training, bool of_engines) {
+/// Training's laws stand in the part that steps read, those of engines' own kernels in the other.
+template <typename Law> Json rows_of_part(const std::vector<Law>& laws, bool of_training, bool of_engines) {
   Json rows = Json::array();
-  for (const ScanLaw& law : profile.scans)
+  for (const Law& law : laws)
     if (law.kernels.empty() ? of_training : of_engines) rows.push_back(to_json(law));
   return rows;
+}
+
+void add_rows_of_part(Json& document, const Profile& profile, bool of_training, bool of_engines) {
+  if (Json scans = rows_of_part(profile.scans, of_training, of_engines); !scans.empty())
+    document["scans"] = std::move(scans);
+  if (Json mixed = rows_of_part(profile.hyper_connections, of_training, of_engines); !mixed.empty())
+    document["hyper_connections"] = std::move(mixed);
 }
 
 /// One line per key, and one per row of a list of objects.
@@ -288,7 +306,7 @@ std::string profile_text(const Profile& profile, Part part) {
   document["gemm"] = rooflines(profile.gemm, gemm_feature_names, part);
   document["attention"] = to_json(profile.attention, part);
   if (whole && !profile.attention_kernels.empty()) document["attention_kernels"] = rows_of(profile.attention_kernels);
-  if (Json scans = scan_rows(profile, true, whole); !scans.empty()) document["scans"] = std::move(scans);
+  add_rows_of_part(document, profile, true, whole);
   document["memory"] = to_json(profile.memory, part);
   if (whole && !profile.memory_ops.empty()) document["memory_ops"] = rows_of(profile.memory_ops);
   if (whole && !profile.moe.empty()) document["moe"] = rooflines(profile.moe, moe_feature_names, part);
@@ -327,7 +345,7 @@ std::string write_kernel_part(const Profile& profile) {
   if (!profile.moe.empty()) document["moe"] = rooflines(profile.moe, moe_feature_names, Part::whole);
   if (!profile.engine_all_reduces.empty()) document["engine_all_reduces"] = rows_of(profile.engine_all_reduces);
   if (!profile.engine_exchanges.empty()) document["engine_exchanges"] = rows_of(profile.engine_exchanges);
-  if (Json scans = scan_rows(profile, false, true); !scans.empty()) document["scans"] = std::move(scans);
+  add_rows_of_part(document, profile, false, true);
   return lines_of(document);
 }
 

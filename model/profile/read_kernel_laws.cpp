@@ -129,6 +129,17 @@ const std::vector<std::string>& kernel_software() {
   return names;
 }
 
+namespace {
+
+/// "" is nobody's in particular.
+void read_kernels(JsonObject& object, std::string& kernels) {
+  object.optional("kernels", kernels);
+  object.require(kernels.empty() || contains(kernel_software(), kernels), "kernels",
+      fmt::format("no engine's kernels are '{:.40}'", kernels), name_hint(kernels, kernel_software()));
+}
+
+}  // namespace
+
 ScanLaw read_scan(JsonObject& object) {
   ScanLaw law;
   object.read("function", law.function);
@@ -146,12 +157,26 @@ ScanLaw read_scan(JsonObject& object) {
   object.read("value_size", law.value_size, sizes);
   object.read("key_size", law.key_size, sizes);
   object.optional("software", law.software);
-  object.optional("kernels", law.kernels);
-  object.require(law.kernels.empty() || contains(kernel_software(), law.kernels), "kernels",
-      fmt::format("no engine's kernels are '{:.40}'", law.kernels), name_hint(law.kernels, kernel_software()));
+  read_kernels(object, law.kernels);
   object.optional("over_learned", law.over_learned, NumberRange{1e-3, 1e3});
   read_provenance(object, law);
   read_refinement(object, law.refinement, law.spread, scan_feature_names);
+  return law;
+}
+
+HyperConnectionLaw read_hyper_connection(JsonObject& object) {
+  HyperConnectionLaw law;
+  object.choice("part", law.part, hyper_connection_names);
+  object.optional("software", law.software);
+  read_kernels(object, law.kernels);
+  read_plausible(object, "t0_s", law.t0, Zero::allowed);
+  read_plausible(object, "per_row_byte_s", law.per_row_byte, Zero::allowed);
+  read_plausible(object, "near_bytes", law.near_bytes, Zero::allowed);
+  read_plausible(object, "near_bytes_per_s", law.near_rate);
+  read_plausible(object, "memory_bytes_per_s", law.memory);
+  object.read("softness", law.softness, NumberRange{0.5, 20});
+  read_provenance(object, law);
+  if (auto held_out = object.optional_object("held_out")) law.held_out = read_held_out(*held_out);
   return law;
 }
 

@@ -27,6 +27,7 @@ void require_kernels_only(JsonObject& object, const Refinement& refinement);
 RooflineLaw read_roofline(JsonObject& object, std::span<const char* const> names);
 AttentionLaw read_attention(JsonObject object);
 ScanLaw read_scan(JsonObject& object);
+HyperConnectionLaw read_hyper_connection(JsonObject& object);
 MemoryLaw read_memory(JsonObject object);
 
 EngineAllReduce read_all_reduce(JsonObject& object);

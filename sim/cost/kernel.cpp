@@ -262,6 +262,10 @@ Price CostModel::work(const KernelWork& work) const {
     case KernelClass::scan: price = scan(work); break;
     case KernelClass::pointwise:
     case KernelClass::lookup:
+      if (work.streams > 0) {
+        price = mixing(work);
+        break;
+      }
       price = memory(work.bytes);
       price.time = price.time * tuning_[StepParameter::memory];
       price.time += profile_->memory.t0 * (work.launches - 1);

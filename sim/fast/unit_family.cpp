@@ -13,7 +13,7 @@ constexpr double KernelWork::*sizes_of_work[] = {&KernelWork::m, &KernelWork::n,
     &KernelWork::sequence, &KernelWork::sequences, &KernelWork::queries, &KernelWork::heads, &KernelWork::kv_heads,
     &KernelWork::walked, &KernelWork::kept, &KernelWork::choices, &KernelWork::key_element_bytes,
     &KernelWork::element_bytes, &KernelWork::head_dim, &KernelWork::value_dim, &KernelWork::imbalance,
-    &KernelWork::host_calls, &KernelWork::gap_share, &KernelWork::experts};
+    &KernelWork::host_calls, &KernelWork::gap_share, &KernelWork::experts, &KernelWork::streams};
 constexpr double ScanShape::*sizes_of_scan[] = {&ScanShape::sequences, &ScanShape::positions, &ScanShape::heads,
     &ScanShape::groups, &ScanShape::value_size, &ScanShape::key_size, &ScanShape::chunk};
 

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "model/profile/exchange_law.h"
+#include "model/profile/hyper_connection_law.h"
 #include "model/profile/kernel_law.h"
 #include "model/profile/scan_law.h"
 
@@ -314,6 +315,16 @@ EnginePrice EngineCost::scan(const KernelWork& work, double sequences, double po
     return unmeasured(price);
   }
   return unmeasured(price_of(scan_time(*profile_, shape, false, engine_->kernels), "scan of states", Binding::compute));
+}
+
+EnginePrice EngineCost::mixing(const KernelWork& work, double m) const {
+  HyperConnectionShape shape = mixing_shape(work);
+  shape.positions = m;
+  const KernelTime time = hyper_connection_time(*profile_, shape, engine_->kernels);
+  EnginePrice price =
+      price_of(time, "mixing of streams", time.bound == Bound::launch ? Binding::launch : Binding::activations);
+  price.bytes = bytes_of(shape);
+  return price;
 }
 
 EnginePrice EngineCost::streamed(Bytes bytes, int kernels) const {

@@ -75,6 +75,8 @@ class EngineCost {
       const dataflow::KernelWork& work, double sequences, double queries, double seen, double all) const;
   /// Of so many sequences and new positions of each, whose states are read and written.
   [[nodiscard]] EnginePrice scan(const dataflow::KernelWork& work, double sequences, double positions) const;
+  /// Of residual streams of m positions.
+  [[nodiscard]] EnginePrice mixing(const dataflow::KernelWork& work, double m) const;
   /// Of one word of each sequence, with next to no keys.
   [[nodiscard]] Seconds decode_start(const dataflow::KernelWork& work, double sequences) const;
   /// Of so many kernels together.

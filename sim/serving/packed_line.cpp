@@ -61,6 +61,8 @@ LinePrice PackedLine::price(const PackedRows& rows, const Routing& routing, cons
     out.bytes = moved.received;
   } else if (work->kernel == KernelClass::gemm) {
     static_cast<EnginePrice&>(out) = cost.product(*work, sum(rows, &Shares::rows), routing);
+  } else if (work->streams > 0) {
+    static_cast<EnginePrice&>(out) = cost.mixing(*work, sum(rows, &Shares::rows));
   } else {
     static_cast<EnginePrice&>(out) = cost.streamed(Bytes(sum(rows, &Shares::bytes)), work->launches);
   }
@@ -104,6 +106,7 @@ LinePrice PackedLine::price(const Rows& rows, const EngineCost& cost, std::optio
 
 std::string PackedLine::shape(const PackedRows& rows) const {
   if (!work) return "";
+  if (work->streams > 0) return dataflow::streams_text(*work, sum(rows, &Shares::rows));
   if (work->kernel != KernelClass::gemm) return "pointwise";
   const double all = sum(rows, &Shares::rows);  // of an expert a mean, which may be below one
   return fmt::format(

@@ -26,7 +26,7 @@ std::string shape_of(const KernelWork& work) {
                             : fmt::format("{:.0f} x {:.0f} x {:.0f}", work.m, work.n, work.k);
     case KernelClass::attention: return fmt::format("{:.0f} keys", work.sequence);
     case KernelClass::scan: return dataflow::shape_text(work.scan);
-    case KernelClass::pointwise: return "pointwise";
+    case KernelClass::pointwise: return work.streams > 0 ? dataflow::streams_text(work, work.m) : "pointwise";
     case KernelClass::lookup: return "look-up";
   }
   return "";

@@ -11,7 +11,7 @@
 
 #include "dataflow/lower/lower.h"
 #include "model/expert_launch.h"
-#include "model/profile/publication_scatter.h"
+#include "model/publication_scatter.h"
 #include "sim/step.h"
 #include "studies/records/step_fitting.h"
 #include "studies/run/forecast.h"

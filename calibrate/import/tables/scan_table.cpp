@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "calibrate/rows/device_name.h"
+#include "calibrate/import/tables/hyper_connection_table.h"
 #include "calibrate/import/tables/table_import.h"
 #include "model/base/json_reader.h"
 #include "model/base/text.h"
@@ -46,6 +47,11 @@ Expected<void> read_line(std::string_view line, const std::string& where, ScanTi
   std::string table, phase, device;
   row.read("op_name", table);
   TRY(whole(row));
+  if (names_hyper_connection(table)) {
+    TRY(auto timing, read_hyper_connection_row(row, table, where));
+    into.hyper_connections.push_back(std::move(timing));
+    return {};
+  }
   TRY(const auto columns, columns_of(table, where));
   ScanTiming timing;
   row.read("phase", phase);

@@ -1,5 +1,5 @@
-// Reads tables of engines' scan kernels: github.com/ai-dynamo/aiconfigurator's gdn_perf, kda_perf and mamba2_perf, one
-// JSON object a line, `latency` in milliseconds.
+// Reads tables of engines' scan kernels: github.com/ai-dynamo/aiconfigurator's gdn_perf, kda_perf and mamba2_perf, and
+// of their hyper-connections, mhc_module_perf; one JSON object a line, `latency` in milliseconds.
 #pragma once
 
 #include <string>

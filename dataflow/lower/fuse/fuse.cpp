@@ -29,7 +29,7 @@ namespace {
 struct Kernels {
   static constexpr int none = -1;
   std::vector<int> first;
-  std::vector<char> grouped;
+  std::vector<char> grouped, grouped_backward;
 };
 
 /// Names are compared once, and those of neighbours, which are mostly the same, before all others.
@@ -54,7 +54,8 @@ Kernels kernels_of(const FuseContext& c) {
                     : first < static_cast<int>(o) ? fused[first]
                                                   : static_cast<char>(contains(c.stack.fused, op.kernel)));
     const bool joined = first != Kernels::none && (op.always_joined || fused.back() != 0);
-    out.grouped.push_back(joined ? 1 : 0);
+    out.grouped.push_back(joined || (first != Kernels::none && op.joined_forward) ? 1 : 0);
+    out.grouped_backward.push_back(joined ? 1 : 0);
   }
   return out;
 }
@@ -130,7 +131,9 @@ class ListBuilder {
   }
 
   int kernel_of(const PlacedItem& item) const { return kernels_.first[item.op]; }
-  bool grouped(const PlacedItem& item) const { return kernels_.grouped[item.op] != 0; }
+  bool grouped(const PlacedItem& item) const {
+    return (item.kind == PlacedKind::gradient ? kernels_.grouped_backward : kernels_.grouped)[item.op] != 0;
+  }
 
   bool joins(const PlacedItem& item, int launch) const {
     const Open& open = open_[launch];

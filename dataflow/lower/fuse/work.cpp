@@ -58,6 +58,10 @@ double repeats(const FuseContext& c, int op) {
 bool add_works(const FuseContext& c, const KernelStart& launch, const std::vector<int>& root,
     const std::vector<char>& read_outside, std::vector<KernelWork>& works) {
   const std::size_t before = works.size();
+  if (mixes_streams(c, launch.members)) {
+    add_mixing(c, launch.members, root, read_outside, works);
+    return works.size() > before;
+  }
   std::vector<const PlacedItem*> products, pointwise, cores;
   for (const PlacedItem* item : launch.members) {
     const Operator& op = c.block.operators[item->op];

@@ -32,6 +32,11 @@ KernelWork index_work(const FuseContext& c, const PlacedItem& item);
 /// Reads from outside plus writes to outside; what stays inside the launch costs nothing. False: all of it.
 bool add_pointwise(const FuseContext& c, const std::vector<const PlacedItem*>& members, const std::vector<int>& root,
     const std::vector<char>& read_outside, std::vector<KernelWork>& works);
+/// Does a launch of these mix residual streams, forward?
+bool mixes_streams(const FuseContext& c, const std::vector<const PlacedItem*>& members);
+/// That launch.
+void add_mixing(const FuseContext& c, const std::vector<const PlacedItem*>& members, const std::vector<int>& root,
+    const std::vector<char>& read_outside, std::vector<KernelWork>& works);
 /// An embedding, or a picked logit.
 KernelWork look_up(const FuseContext& c, const PlacedItem& item);
 

@@ -80,22 +80,25 @@ int TransformerBuilder::copied_streams(int x) {
 }
 
 /// Of each position, from all its streams: a product in fp32, its scale by their mean square, a Sinkhorn iteration
-/// (mHC, arXiv 2512.24880, section 4.2). `scales`: what is learned beside the matrix.
+/// (mHC, arXiv 2512.24880, section 4.2). `scales`: what is learned beside the matrix. Forward it is one kernel with the
+/// sum that the sublayer reads, as engines have it and as it was timed.
 int TransformerBuilder::coefficients(const std::string& name, int x, int count, int scales) {
   const Tags tags{"streams"};
   const int scores = statistic(name + ".scores", {b_, s_, count}), q = statistic(name + ".q", {b_, s_}),
             mix = statistic(name + ".mix", {b_, s_, count});
-  product(name + ".scores", tags, scores, x, weight("W." + name, {n_, h_, count}));
-  add(name + ".q", tags, OperatorKind::nonlinear, "square", q, {x}, name).monoid = Monoid::sum;
-  add(name + ".mix", tags, OperatorKind::opaque, "sinkhorn", mix, {scores, q, weight(name + ".scale", {scales})}, name)
-      .whole_loops = {count, scales};
+  product(name + ".scores", tags, scores, x, weight("W." + name, {n_, h_, count}), name).joined_forward = true;
+  Operator& square = add(name + ".q", tags, OperatorKind::nonlinear, "square", q, {x}, name);
+  square.monoid = Monoid::sum, square.joined_forward = true;
+  Operator& rounds = add(
+      name + ".mix", tags, OperatorKind::opaque, "sinkhorn", mix, {scores, q, weight(name + ".scale", {scales})}, name);
+  rounds.whole_loops = {count, scales}, rounds.joined_forward = true;
   return mix;
 }
 
 int TransformerBuilder::merged(const std::string& name, int x, int mix) {
   const int y = activation(name + ".in", {b_, s_, h_});
-  add(name + ".merge", {"streams"}, OperatorKind::opaque, "merge", y, {x, mix}, name).whole_loops = {
-      n_, net_.tensors[mix].dims.back()};
+  Operator& sum = add(name + ".merge", {"streams"}, OperatorKind::opaque, "merge", y, {x, mix}, name);
+  sum.whole_loops = {n_, net_.tensors[mix].dims.back()}, sum.joined_forward = true;
   return y;
 }
 

@@ -1,7 +1,10 @@
-// stepcast calibrate scans: tables of engines' scan kernels as laws of a profile, with the errors of shapes held out.
+// stepcast calibrate scans: tables of engines' scan kernels and hyper-connections as laws of a profile, with the errors
+// of shapes held out.
+#include <algorithm>
+#include <iterator>
+
 #include <fmt/format.h>
 
-#include "calibrate/fit/fit_scan.h"
 #include "calibrate/import/tables/scan_table.h"
 #include "calibrate/import/timings_file.h"
 #include "model/base/contains.h"
@@ -15,7 +18,6 @@
 namespace stepcast::calibration {
 namespace {
 
-using calibrate::FittedScan;
 using calibrate::ScanTimings;
 
 Expected<ScanTimings> read_tables(const std::vector<std::string>& files) {
@@ -25,40 +27,57 @@ Expected<ScanTimings> read_tables(const std::vector<std::string>& files) {
     if (!file.whole()) return fail(name, "is too long for a table of scans", "at most 64 MiB");
     TRY(auto read, calibrate::read_scan_table(file.head(), name));
     all.convolutions += read.convolutions, all.other_phases += read.other_phases;
-    all.rows.insert(
-        all.rows.end(), std::make_move_iterator(read.rows.begin()), std::make_move_iterator(read.rows.end()));
+    std::ranges::move(read.rows, std::back_inserter(all.rows));
+    std::ranges::move(read.hyper_connections, std::back_inserter(all.hyper_connections));
   }
   return all;
 }
 
-bool is_same_scan(const ScanLaw& a, const ScanLaw& b) { return a.function == b.function && a.kernels == b.kernels; }
+/// Of one GPU, in place of the start's own: one law per function or part, and engine.
+bool is_same_law(const ScanLaw& a, const ScanLaw& b) { return a.function == b.function && a.kernels == b.kernels; }
+bool is_same_law(const HyperConnectionLaw& a, const HyperConnectionLaw& b) {
+  return a.part == b.part && a.kernels == b.kernels;
+}
+const std::string& subject_of(const ScanLaw& law) { return law.function; }
+std::string subject_of(const HyperConnectionLaw& law) { return to_text(law.part); }
 
-/// The start with these laws in place of its own. A profile is of one GPU and has one law per function and engine.
-Expected<Profile> with_scans(const std::vector<FittedScan>& fits, std::size_t rows, const Arguments& arguments) {
-  const std::string& id = fits.front().gpu;
+template <typename Fitted, typename Law>
+Expected<void> replace_laws(
+    const std::vector<Fitted>& fits, const std::string& gpu, std::string_view what, std::vector<Law>& laws) {
+  std::vector<Law> fitted;
+  for (const Fitted& fit : fits) {
+    if (fit.gpu != gpu)
+      return fail("--output", fmt::format("the tables are of {} and of {}", gpu, fit.gpu), "those of one GPU");
+    if (!contains(kernel_software(), fit.law.kernels))
+      return fail("--output", fmt::format("no profile holds {} of '{:.40}'", what, fit.law.kernels),
+          name_hint(fit.law.kernels, kernel_software()));
+    for (const Law& law : fitted)
+      if (is_same_law(law, fit.law))
+        return fail("--output",
+            fmt::format("two laws of {}: {} and {}", subject_of(law), law.software, fit.law.software),
+            "the table of one release, in which one kernel does it");
+    fitted.push_back(fit.law);
+  }
+  for (const Law& law : fitted) {
+    std::erase_if(laws, [&](const Law& old) { return is_same_law(old, law); });
+    laws.push_back(law);
+  }
+  return {};
+}
+
+Expected<Profile> with_laws(const ScanFits& fits, std::size_t rows, const Arguments& arguments) {
+  const std::string& id = fits.scans.empty() ? fits.hyper_connections.front().gpu : fits.scans.front().gpu;
   const auto gpu = find_row(built_in().gpus, id, "gpu");
   if (!gpu) return tl::unexpected(error_at("tables", gpu.error()));
   TRY(auto profile, start_profile(arguments.value("--start"), **gpu));
   TRY(profile.id, fitted_id(arguments.value("--id"), **gpu));
-  std::vector<ScanLaw> laws;
-  for (const FittedScan& fit : fits) {
-    if (fit.gpu != id)
-      return fail("--output", fmt::format("the tables are of {} and of {}", id, fit.gpu), "those of one GPU");
-    if (!contains(kernel_software(), fit.law.kernels))
-      return fail("--output", fmt::format("no profile holds scans of '{:.40}'", fit.law.kernels),
-          name_hint(fit.law.kernels, kernel_software()));
-    for (const ScanLaw& law : laws)
-      if (is_same_scan(law, fit.law))
-        return fail("--output", fmt::format("two laws of {}: {} and {}", law.function, law.software, fit.law.software),
-            "the table of one release, in which one kernel does the scan");
-    laws.push_back(fit.law);
-  }
-  for (const ScanLaw& law : laws) {
-    std::erase_if(profile.scans, [&](const ScanLaw& old) { return is_same_scan(old, law); });
-    profile.scans.push_back(law);
-  }
-  profile.context =
-      fmt::format("Scans fitted on {} rows of tables of kernels; all other laws are those of {}.", rows, profile.name);
+  TRY(replace_laws(fits.scans, id, "scans", profile.scans));
+  TRY(replace_laws(fits.hyper_connections, id, "hyper-connections", profile.hyper_connections));
+  const std::string what = fits.hyper_connections.empty() ? "Scans"
+                           : fits.scans.empty()           ? "Hyper-connections"
+                                                          : "Scans and hyper-connections";
+  profile.context = fmt::format(
+      "{} fitted on {} rows of tables of kernels; all other laws are those of {}.", what, rows, profile.name);
   return profile;
 }
 
@@ -69,17 +88,17 @@ Expected<void> calibrate_scans(const Arguments& arguments, Console& console) {
     if (arguments.has(flag) && !arguments.has("--output"))
       return fail(flag, "is of the profile, and none is written", "-o PROFILE.json");
   TRY(const auto timings, read_tables(arguments.words));
-  const auto fits = calibrate::fit_scans(timings.rows);
-  if (fits.empty())
+  const ScanFits fits{calibrate::fit_scans(timings.rows), calibrate::fit_hyper_connections(timings.hyper_connections)};
+  if (fits.scans.empty() && fits.hyper_connections.empty())
     return fail("tables",
-        fmt::format(
-            "no kernel has {} shapes of scans over prompts among {} rows of scans, {} of convolutions and {} of "
-            "other phases",
-            calibrate::fewest_scan_shapes, timings.rows.size(), timings.convolutions, timings.other_phases),
-        "tables of gdn, kda or mamba2 with \"phase\": \"context\"");
+        fmt::format("no kernel has {} shapes of scans over prompts among {} rows of scans, {} of convolutions and {} "
+                    "of other phases; no part of hyper-connections has {} among {} rows",
+            calibrate::fewest_scan_shapes, timings.rows.size(), timings.convolutions, timings.other_phases,
+            calibrate::fewest_hyper_connection_shapes, timings.hyper_connections.size()),
+        "tables of gdn, kda or mamba2 with \"phase\": \"context\", or of mhc_module");
   if (arguments.has("--output")) {
     TRY(auto output, OutputFile::open(output_place(arguments, "--output", is_profile_file)));
-    TRY(const auto profile, with_scans(fits, timings.rows.size(), arguments));
+    TRY(const auto profile, with_laws(fits, timings.rows.size() + timings.hyper_connections.size(), arguments));
     TRY(const auto text, profile_text(profile));
     output.finish(text);
   }

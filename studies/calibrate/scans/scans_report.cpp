@@ -9,7 +9,7 @@
 namespace stepcast::calibration {
 namespace {
 
-using calibrate::FittedScan;
+using calibrate::FittedHyperConnection, calibrate::FittedScan;
 using calibrate::ScanTimings;
 using enum print::Align;
 
@@ -26,9 +26,7 @@ constexpr ScanPart scan_parts[] = {{"t0", &ScanLaw::t0}, {"first_chunk", &ScanLa
     {"state", &ScanLaw::state}, {"chunk", &ScanLaw::chunk}, {"step", &ScanLaw::step},
     {"state_step", &ScanLaw::state_step}};
 
-}  // namespace
-
-std::string scans_text(const std::vector<FittedScan>& fits, const ScanTimings& timings) {
+std::string scan_table(const std::vector<FittedScan>& fits) {
   print::Table table({{"GPU"}, {"scan"}, {"kernel"}, {"rows", right}, {"shapes", right}, {"law alone", right},
       {"held out", right}, {"median", right}, {"p95", right}, {"in 80%", right}, {"repeats", right}});
   for (const FittedScan& fit : fits)
@@ -36,16 +34,23 @@ std::string scans_text(const std::vector<FittedScan>& fits, const ScanTimings& t
         in_percent(fit.alone), in_percent(fit.held_out.mape), in_percent(fit.held_out.median),
         in_percent(fit.held_out.p95), fmt::format("{:.0f}", 100 * fit.held_out.coverage),
         fit.repeated > 0 ? in_percent(fit.repeats_apart) : ""});
-  std::string text = table.text("") + "\n";
-  text += print::paragraph("Errors are in %, of shapes that no table of the GPU gave to the fit; a shape's repeats "
-                           "count as their median. Held out is the law with what it misses as "
-                           "other shapes tell it. \"repeats\" is how far apart the repeats of one shape lie: no law "
-                           "of the shape can say which of them it is.",
-      "", "", scan_page_columns);
-  if (timings.convolutions + timings.other_phases > 0)
-    text += fmt::format("left out: {} rows of convolutions, {} of decoding and verifying\n", timings.convolutions,
-        timings.other_phases);
-  text += "\n";
+  return table.text("") + "\n";
+}
+
+std::string hyper_connection_table(const std::vector<FittedHyperConnection>& fits) {
+  print::Table table({{"GPU"}, {"part"}, {"software"}, {"rows", right}, {"shapes", right}, {"held out", right},
+      {"median", right}, {"p95", right}, {"in 80%", right}});
+  for (const FittedHyperConnection& fit : fits) {
+    const HeldOut& held_out = fit.law.held_out;
+    table.add({fit.gpu, to_text(fit.law.part), fit.law.software, fmt::to_string(fit.rows), fmt::to_string(fit.shapes),
+        in_percent(held_out.mape), in_percent(held_out.median), in_percent(held_out.p95),
+        fmt::format("{:.0f}", 100 * held_out.coverage)});
+  }
+  return table.text("") + "\n";
+}
+
+std::string scan_laws(const std::vector<FittedScan>& fits) {
+  std::string text;
   for (const FittedScan& fit : fits) {
     std::vector<std::string> parts;
     for (const ScanPart& part : scan_parts)
@@ -56,11 +61,65 @@ std::string scans_text(const std::vector<FittedScan>& fits, const ScanTimings& t
   return text;
 }
 
-std::string scans_json(const std::vector<FittedScan>& fits, const ScanTimings& timings) {
+std::string hyper_connection_laws(const std::vector<FittedHyperConnection>& fits) {
+  std::string text;
+  for (const FittedHyperConnection& fit : fits) {
+    const HyperConnectionLaw& law = fit.law;
+    const std::vector<std::string> parts{fmt::format("t0 {}", format_seconds(law.t0)),
+        fmt::format("{} per KB of a position's streams", format_seconds(law.per_row_byte * 1000)),
+        fmt::format("the first {} at {}", format_bytes_decimal(law.near_bytes), format_rate(law.near_rate)),
+        fmt::format("then {}", format_rate(law.memory)), fmt::format("softness {:.2f}", law.softness)};
+    text += fmt::format("{}, {} of {}\n{}", fit.gpu, to_text(law.part), law.software,
+        print::wrapped(parts, ", ", "  ", scan_page_columns));
+  }
+  return text;
+}
+
+void add_json(JsonWriter& json, const FittedHyperConnection& fit) {
+  const HyperConnectionLaw& law = fit.law;
+  json.open();
+  json.fields("gpu", fit.gpu, "part", to_text(law.part), "engine", law.kernels, "release", fit.release, "rows",
+      fit.rows, "shapes", fit.shapes);
+  json.fields("held_out_mape", law.held_out.mape, "held_out_median", law.held_out.median, "held_out_p95",
+      law.held_out.p95, "coverage", law.held_out.coverage);
+  json.base_field("t0_s", law.t0), json.base_field("per_row_byte_s", law.per_row_byte);
+  json.base_field("near_bytes", law.near_bytes), json.base_field("near_bytes_per_s", law.near_rate);
+  json.base_field("memory_bytes_per_s", law.memory);
+  json.fields("softness", law.softness, "p10", law.spread.p10, "p90", law.spread.p90);
+  json.close();
+}
+
+}  // namespace
+
+std::string scans_text(const ScanFits& fits, const ScanTimings& timings) {
+  std::string text;
+  if (!fits.scans.empty()) {
+    text += scan_table(fits.scans);
+    text += print::paragraph("Errors are in %, of shapes that no table of the GPU gave to the fit; a shape's repeats "
+                             "count as their median. Held out is the law with what it misses as "
+                             "other shapes tell it. \"repeats\" is how far apart the repeats of one shape lie: no law "
+                             "of the shape can say which of them it is.",
+        "", "", scan_page_columns);
+  }
+  if (timings.convolutions + timings.other_phases > 0)
+    text += fmt::format("left out: {} rows of convolutions, {} of decoding and verifying\n", timings.convolutions,
+        timings.other_phases);
+  if (!fits.hyper_connections.empty()) {
+    if (!text.empty()) text += "\n";
+    text += hyper_connection_table(fits.hyper_connections);
+    text += print::paragraph(
+        "Hyper-connections around one sublayer: pre makes the coefficients and what the sublayer reads, post puts its "
+        "result back. Errors are those of the law alone, of shapes that no table of the GPU gave to the fit.",
+        "", "", scan_page_columns);
+  }
+  return text + "\n" + scan_laws(fits.scans) + hyper_connection_laws(fits.hyper_connections);
+}
+
+std::string scans_json(const ScanFits& fits, const ScanTimings& timings) {
   JsonWriter json;
   json.open();
   json.open_list("laws");
-  for (const FittedScan& fit : fits) {
+  for (const FittedScan& fit : fits.scans) {
     json.open();
     json.fields("gpu", fit.gpu, "function", fit.law.function, "engine", fit.law.kernels, "release", fit.release,
         "kernel", fit.kernel, "rows", fit.rows, "shapes", fit.shapes);
@@ -71,6 +130,9 @@ std::string scans_json(const std::vector<FittedScan>& fits, const ScanTimings& t
     json.fields("softness", fit.law.softness, "p10", fit.law.spread.p10, "p90", fit.law.spread.p90);
     json.close();
   }
+  json.close();
+  json.open_list("hyper_connections");
+  for (const FittedHyperConnection& fit : fits.hyper_connections) add_json(json, fit);
   json.close();
   json.fields("convolutions", timings.convolutions, "other_phases", timings.other_phases);
   json.close();

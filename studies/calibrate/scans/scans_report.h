@@ -1,14 +1,19 @@
-// Prints the laws of engines' scans and how well they forecast shapes that they had not seen.
+// Prints the laws of engines' scans and hyper-connections, and how well they forecast shapes that they had not seen.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "calibrate/fit/fit_hyper_connection.h"
 #include "calibrate/fit/fit_scan.h"
 
 namespace stepcast::calibration {
 
-std::string scans_text(const std::vector<calibrate::FittedScan>& fits, const calibrate::ScanTimings& timings);
-std::string scans_json(const std::vector<calibrate::FittedScan>& fits, const calibrate::ScanTimings& timings);
+struct ScanFits {
+  std::vector<calibrate::FittedScan> scans;
+  std::vector<calibrate::FittedHyperConnection> hyper_connections;
+};
+std::string scans_text(const ScanFits& fits, const calibrate::ScanTimings& timings);
+std::string scans_json(const ScanFits& fits, const calibrate::ScanTimings& timings);
 
 }  // namespace stepcast::calibration

@@ -61,7 +61,7 @@ class BoundaryView {
     if (point.kernel == KernelClass::gemm) {
       if (const auto nest = product_nest(point.work, point.operand_bytes, gpu_)) return add_nest(point, *nest, one);
     }
-    if (multiplies(point.work)) {
+    if (multiplies(point.work) && point.kernel != KernelClass::pointwise) {
       one.rows.push_back(memory_row(MemoryLevel::l2, point.l2));
       one.rows.back().text = point.l2_from;
       if (point.kernel == KernelClass::attention) one.rows.back().stationary = attention_stays(point.work);

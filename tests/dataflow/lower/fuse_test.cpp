@@ -217,5 +217,38 @@ TEST(MovesForProducts, AreTheGathersThatLayersCastAndNotTheHeads) {
   for (const Move& move : program->blocks.back().moves) EXPECT_FALSE(move.for_product) << move.label;
 }
 
+/// Forward the coefficients of four streams and what the sublayer reads are one kernel, and what puts its result back
+/// is another; backward both parts are kernels by what they touch.
+TEST(Fuse, MixedStreamsAreTwoKernelsOfASublayerForward) {
+  FuseCase c;
+  c.spec.streams = 4;
+  const ProgramBlock layer = c.layer();
+  for (const char* number : {"1", "2"}) {
+    std::vector<KernelWork> before, behind;
+    for (const KernelWork& work : layer.works) {
+      if (work.streams > 0) EXPECT_EQ(work.pass, Pass::forward) << work.label;
+      if (work.pass != Pass::forward) continue;
+      if (work.label == std::string("streams") + number) before.push_back(work);
+      if (work.label == std::string("residual") + number) behind.push_back(work);
+    }
+    ASSERT_EQ(before.size(), 1U);
+    ASSERT_EQ(behind.size(), 1U);
+    for (const KernelWork& work : {before[0], behind[0]}) {
+      EXPECT_EQ(work.kernel, KernelClass::pointwise);
+      EXPECT_EQ(work.streams, 4);
+      EXPECT_EQ(work.m, 4096);
+      EXPECT_EQ(work.k, 4096);
+      EXPECT_EQ(work.element_bytes, 2);
+    }
+    EXPECT_EQ(before[0].n, 24);  // 4 that go in, 4 that come out, 16 of each with each
+    EXPECT_DOUBLE_EQ(before[0].flops.value(), 2 * 24 * 4 * stream);
+    // x once, what the sublayer reads, a matrix of 24 x 16,384 and some numbers of each position
+    EXPECT_NEAR(before[0].bytes.value() / (2 * 5 * stream), 1, 0.02);
+    EXPECT_EQ(behind[0].n, 0);
+    EXPECT_EQ(behind[0].flops.value(), 0);
+    EXPECT_NEAR(behind[0].bytes.value() / (2 * 9 * stream), 1, 0.02);
+  }
+}
+
 }  // namespace
 }  // namespace stepcast::dataflow

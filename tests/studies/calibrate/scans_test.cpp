@@ -70,5 +70,43 @@ TEST(CalibrateScans, WhatNoProfileCanHoldIsRefused) {
   EXPECT_THAT(error("/no/such/table.jsonl"), HasSubstr("/no/such/table.jsonl"));
 }
 
+/// Both parts of 17 numbers of positions and two widths: 10 us, and the bytes of two sublayers at 3 TB/s.
+std::string mixing_table(const std::string& release) {
+  const std::string path = own_path("mixing" + release + ".jsonl");
+  std::ofstream file(path);
+  for (const char* part : {"pre", "post"})
+    for (const int width : {4096, 7168})
+      for (int positions = 1; positions <= 65536; positions *= 2)
+        file << fmt::format(
+            R"({{"framework":"VLLM","version":"{}","device":"NVIDIA H200","op_name":"{}","kernel_source":"mhc",)"
+            R"("num_tokens":{},"num_sites":2,"hc_mult":4,"hidden_size":{},"sinkhorn_iters":20,"latency":{}}})"
+            "\n",
+            release, part, positions, width, 0.01 + 2 * 18.0 * positions * width / 3e12 * 1e3);
+  return path;
+}
+
+TEST(CalibrateScans, HyperConnectionsHaveLawsOfBothParts) {
+  const std::string profile = own_path("mixing.json"), table = mixing_table("1.0");
+  const auto ran = run_line("calibrate scans --json " + table + " --id mixing --force -o " + profile);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const auto json = nlohmann::json::parse(ran.out);
+  EXPECT_TRUE(json["laws"].empty());
+  ASSERT_EQ(json["hyper_connections"].size(), 2U);
+  for (const auto& law : json["hyper_connections"]) {
+    EXPECT_EQ(law["shapes"], 34);
+    EXPECT_LT(law["held_out_mape"], 0.05);
+    EXPECT_NEAR(law["memory_bytes_per_s"].get<double>() / 3e12, 1, 0.1);
+  }
+  std::ifstream file(profile);
+  const auto written = nlohmann::json::parse(file);
+  int own = 0;
+  for (const auto& law : written["hyper_connections"]) own += law.value("kernels", "") == "vllm";
+  EXPECT_EQ(own, 2);
+  EXPECT_EQ(run_line("calibrate show " + profile).code, 0);
+  EXPECT_THAT(run_line("calibrate scans " + table).out, HasSubstr("h200-sxm  pre   vllm 1.0"));
+  EXPECT_THAT(run_line("calibrate scans " + table + " " + mixing_table("2.0") + " --force -o " + profile).err,
+      HasSubstr("two laws of pre: vllm 1.0 and vllm 2.0"));
+}
+
 }  // namespace
 }  // namespace stepcast::calibration

@@ -286,8 +286,10 @@ void deepseek_v4(HfReader& r) {
   e.shared_ffn_hidden = r.size_or("n_shared_experts", 0) * e.ffn_hidden;
   e.router_bias = true;
   const std::int64_t hashed = r.size_or("num_hash_layers", 0);
-  for (const char* key : {"hc_sinkhorn_iters", "qk_rope_head_dim"})
-    if (r.config.has(key)) r.size(key);
+  if (r.config.has("qk_rope_head_dim")) r.size("qk_rope_head_dim");
+  constexpr std::int64_t timed_rounds = 20;  // of all tables of engines' kernels, and of DeepSeek V4 itself
+  if (r.size_or("hc_sinkhorn_iters", timed_rounds) != timed_rounds)
+    r.note(fmt::format("hc_sinkhorn_iters: the mixing of streams is priced with {} rounds", timed_rounds));
   std::vector<std::int64_t> ratios;
   r.config.read("compress_ratios", ratios, IntegerRange{0, 1 << 20});
   r.config.require(static_cast<std::int64_t>(ratios.size()) >= n.layers, "compress_ratios",

@@ -62,7 +62,8 @@ TEST(ScanTable, MambaHasColumnsOfItsOwn) {
 
 TEST(ScanTable, ErrorsNameTheLine) {
   const std::string good = line("gdn", "chunk_rule", "context", sizes);
-  EXPECT_THAT(scan_refusal(good + line("pre", "mix", "context", sizes)), HasSubstr("t.jsonl:2:/op_name"));
+  EXPECT_THAT(scan_refusal(good + line("mix", "mix", "context", sizes)), HasSubstr("t.jsonl:2:/op_name"));
+  EXPECT_THAT(scan_refusal(good + line("pre", "mix", "context", sizes)), HasSubstr("t.jsonl:2:/num_tokens"));
   EXPECT_THAT(scan_refusal(good + "{\"op_name\": \"gdn\"}\n"), HasSubstr("t.jsonl:2:/phase"));
   EXPECT_THAT(
       scan_refusal(line("gdn", "chunk_rule", "context", "\"batch_size\":0,\"latency\":1")), HasSubstr("batch_size"));
@@ -71,6 +72,37 @@ TEST(ScanTable, ErrorsNameTheLine) {
   device.replace(device.find("H100 80GB HBM3"), 14, "Q900");
   EXPECT_THAT(scan_refusal(device), HasSubstr("no GPU of the catalogue is 'NVIDIA Q900'"));
   EXPECT_THAT(scan_refusal("m,n,k\n1,2,3\n"), HasSubstr("t.jsonl:1"));
+}
+
+std::string mixing(const std::string& part, const std::string& rest) {
+  return R"({"framework":"TRTLLM","version":"1.3","device":"NVIDIA B200","op_name":")" + part +
+         R"(","kernel_source":"trtllm_mhc","num_tokens":512,"hc_mult":4,"hidden_size":7168,)" + rest + "}\n";
+}
+
+TEST(ScanTable, ARowOfHyperConnectionsHoldsTwoSublayers) {
+  const auto read =
+      read_scan_table(mixing("pre", R"("num_sites":2,"sinkhorn_iters":20,"latency":0.05)") +
+                          mixing("post", R"("latency":0.03)") + mixing("post", R"("num_sites":1,"latency":0.03)"),
+          "t.jsonl");
+  ASSERT_TRUE(read) << to_text(read.error());
+  EXPECT_TRUE(read->rows.empty());
+  ASSERT_EQ(read->hyper_connections.size(), 3U);
+  const HyperConnectionTiming& row = read->hyper_connections[0];
+  EXPECT_EQ(row.gpu, "b200-sxm");
+  EXPECT_EQ(row.engine, "trtllm");
+  EXPECT_EQ(row.shape.part, HyperConnectionPart::pre);
+  EXPECT_EQ(row.shape.positions, 512);
+  EXPECT_EQ(row.shape.streams, 4);
+  EXPECT_EQ(row.shape.width, 7168);
+  EXPECT_DOUBLE_EQ(row.time.value(), 0.025e-3);
+  EXPECT_EQ(read->hyper_connections[1].shape.part, HyperConnectionPart::post);
+  EXPECT_DOUBLE_EQ(read->hyper_connections[1].time.value(), 0.015e-3);
+  EXPECT_DOUBLE_EQ(read->hyper_connections[2].time.value(), 0.03e-3);
+}
+
+TEST(ScanTable, RoundsThatNobodyElseTimedAreRefused) {
+  EXPECT_THAT(scan_refusal(mixing("pre", R"("sinkhorn_iters":3,"latency":0.05)")), HasSubstr("3 rounds"));
+  EXPECT_THAT(scan_refusal(mixing("pre", R"("latency":0)")), HasSubstr("t.jsonl:1:/latency"));
 }
 
 }  // namespace

@@ -1,0 +1,117 @@
+#include "calibrate/fit/fit_hyper_connection.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+
+#include "calibrate/fit/numeric/fold_ratios.h"
+#include "calibrate/fit/numeric/holdout.h"
+#include "calibrate/fit/numeric/robust_fit.h"
+#include "model/base/percentile.h"
+
+namespace stepcast::calibrate {
+namespace {
+
+using ShapeKey = std::array<double, 3>;
+ShapeKey key_of(const HyperConnectionShape& s) { return {s.streams, s.width, s.positions}; }
+
+struct TimedMixing {
+  HyperConnectionShape shape;
+  double seconds = 0;
+  std::size_t fold = 0;
+};
+using Shapes = std::vector<const TimedMixing*>;
+
+// t0, seconds per byte of a position's streams, the first bytes and the seconds of each, seconds per byte beyond them,
+// softness. Starts with the level-2 caches of Hopper and of Blackwell, which hold some part of what goes through them.
+constexpr FitParameter t0{5e-6, 1e-8, 1e-3}, per_row_byte{1e-11, 1e-14, 1e-8}, near_time{1e-13, 1e-15, 1e-11},
+    far_time{3e-13, 1e-14, 1e-11}, softness{2, 0.7, 10};
+constexpr double near_starts[] = {2.5e7, 6.3e7}, least_near = 1e6, most_near = 6.3e8;
+
+HyperConnectionLaw with(HyperConnectionLaw law, std::span<const double> p) {
+  law.t0 = Seconds(p[0]), law.per_row_byte = Seconds(p[1]), law.near_bytes = Bytes(p[2]);
+  law.near_rate = BytesPerSecond(1 / p[3]), law.memory = BytesPerSecond(1 / p[4]), law.softness = p[5];
+  return law;
+}
+
+HyperConnectionLaw fit_law(const HyperConnectionLaw& form, const Shapes& shapes) {
+  std::vector<double> measured;
+  for (const TimedMixing* one : shapes) measured.push_back(one->seconds);
+  const auto model = [&](std::span<const double> parameters, std::span<double> predicted) {
+    const HyperConnectionLaw law = with(form, parameters);
+    for (std::size_t i = 0; i < shapes.size(); ++i)
+      predicted[i] = hyper_connection_time(law, shapes[i]->shape).time.value();
+  };
+  Fit best;
+  for (const double near : near_starts) {
+    const std::array parameters{
+        t0, per_row_byte, FitParameter{near, least_near, most_near}, near_time, far_time, softness};
+    Fit fit = fit_log_error(model, measured, parameters);
+    if (best.parameters.empty() || fit.loss < best.loss) best = std::move(fit);
+  }
+  return with(form, best.parameters);
+}
+
+void fit_shapes(const std::vector<TimedMixing>& shapes, FittedHyperConnection& out) {
+  Shapes all;
+  for (const TimedMixing& one : shapes) all.push_back(&one);
+  FoldRatios ratios;
+  for (std::size_t fold = 0; fold < shape_folds; ++fold) {
+    Shapes others;
+    for (const TimedMixing* one : all)
+      if (one->fold != fold) others.push_back(one);
+    const HyperConnectionLaw law = fit_law(out.law, others);
+    for (const TimedMixing* one : all)
+      if (one->fold == fold) ratios[fold].push_back(one->seconds / hyper_connection_time(law, one->shape).time.value());
+  }
+  out.law = fit_law(out.law, all);
+  out.law.spread = spread_of(joined(ratios));
+  out.law.held_out = held_out_of(ratios);
+}
+
+using TableKey = std::tuple<std::string, HyperConnectionPart, std::string, std::string>;
+using ShapeTimes = std::map<ShapeKey, std::vector<double>>;
+
+/// Which fold a shape of a GPU falls in, whoever timed it.
+std::map<ShapeKey, std::size_t> mixing_folds(const std::map<TableKey, ShapeTimes>& tables, const TableKey& like) {
+  std::map<ShapeKey, std::size_t> all;
+  for (const auto& [key, shapes] : tables)
+    if (std::get<0>(key) == std::get<0>(like) && std::get<1>(key) == std::get<1>(like))
+      for (const auto& [shape, times] : shapes) all.emplace(shape, 0);
+  std::size_t index = 0;
+  for (auto& [shape, fold] : all) fold = fold_of(index++, shape_folds);
+  return all;
+}
+
+FittedHyperConnection fitted_table(
+    const TableKey& key, const ShapeTimes& timed, const std::map<ShapeKey, std::size_t>& fold_by) {
+  FittedHyperConnection out;
+  std::tie(out.gpu, out.law.part, out.law.kernels, out.release) = key;
+  out.law.source = Source::fitted;
+  out.law.software = out.law.kernels + " " + out.release;
+  std::vector<TimedMixing> shapes;
+  for (const auto& [shape, seconds] : timed) {
+    const auto& [streams, width, positions] = shape;
+    shapes.push_back({{out.law.part, positions, streams, width}, percentile(seconds, 0.5), fold_by.at(shape)});
+    out.rows += seconds.size();
+  }
+  out.shapes = shapes.size();
+  fit_shapes(shapes, out);
+  return out;
+}
+
+}  // namespace
+
+std::vector<FittedHyperConnection> fit_hyper_connections(std::span<const HyperConnectionTiming> rows) {
+  std::map<TableKey, ShapeTimes> tables;
+  for (const HyperConnectionTiming& row : rows)
+    tables[{row.gpu, row.shape.part, row.engine, row.release}][key_of(row.shape)].push_back(row.time.value());
+  std::vector<FittedHyperConnection> fitted;
+  for (const auto& [key, shapes] : tables)
+    if (shapes.size() >= fewest_hyper_connection_shapes)
+      fitted.push_back(fitted_table(key, shapes, mixing_folds(tables, key)));
+  return fitted;
+}
+
+}  // namespace stepcast::calibrate
