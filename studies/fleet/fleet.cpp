@@ -13,6 +13,7 @@
 #include "studies/cli/negative_answer.h"
 #include "studies/job/duration.h"
 #include "studies/job/wishes.h"
+#include "studies/launch/run_flags.h"
 #include "studies/print/digits.h"
 #include "studies/sweep/sweep_flags.h"
 
@@ -35,7 +36,7 @@ std::vector<Flag> run_flags_of_jobs() {
       "--async", "--async-slowdown", "--memory-interval", "--memory-survives"};
   std::vector<Flag> flags;
   for (const Flag& flag : sweep::sweep_flags())
-    if (std::ranges::find(own, flag.name) == own.end() && !flag.group.starts_with("Launch")) flags.push_back(flag);
+    if (std::ranges::find(own, flag.name) == own.end() && !launch::is_launch_flag(flag.name)) flags.push_back(flag);
   for (const Flag& flag : job::job_own_flags())
     if (std::ranges::find(of_job, flag.name) != of_job.end()) flags.push_back(flag);
   flags.push_back(text_flag("--deadline", "TIME", fleet_group, "by which the job must be done: 30d"));

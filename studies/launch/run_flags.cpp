@@ -129,6 +129,11 @@ std::span<const Flag> run_flags() {
   return flags;
 }
 
+bool is_launch_flag(std::string_view name) {
+  static const std::vector<Flag> flags = flags_of_launches();
+  return find_flag(flags, name) != nullptr;
+}
+
 std::vector<Flag> study_flags(std::initializer_list<Flag> own) {
   std::vector<Flag> flags;
   const auto own_row = [&](std::string_view name) {

@@ -3,6 +3,7 @@
 
 #include <initializer_list>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "studies/cli/flags.h"
@@ -11,6 +12,9 @@ namespace stepcast::launch {
 
 /// What `stepcast predict` takes.
 std::span<const Flag> run_flags();
+
+/// The flag names a launch, or says how one is read.
+bool is_launch_flag(std::string_view name);
 
 /// For commands that forecast a run many times: the run flags but for predict's output, then `own`. A flag of `own`
 /// with the name of a run flag takes its place.

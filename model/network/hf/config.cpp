@@ -114,35 +114,53 @@ std::vector<std::string> families_like(std::string type) {
   return like;
 }
 
-Expected<const HfFamily*> choose_family(JsonObject& file, const std::string& architecture, const std::string& as) {
-  if (auto error = file.failed() ? file.first_error() : std::nullopt) return tl::unexpected(*error);
-  if (!as.empty()) return family_named(as, "--as");
+/// Why a file is of no family.
+struct NoFamily {
+  Error error;
+  bool others_may_read = false;  ///< nobody knows what it is of, so that a family may know all of its keys
+};
+
+tl::expected<const HfFamily*, NoFamily> known_or_fault(Expected<const HfFamily*> family) {
+  return std::move(family).map_error([](Error error) { return NoFamily{std::move(error)}; });
+}
+
+tl::expected<const HfFamily*, NoFamily> choose_family(
+    JsonObject& file, const std::string& architecture, const std::string& as) {
+  const auto is_of_known = [](std::string where, std::string what, std::string hint) {
+    return tl::unexpected(NoFamily{{std::move(where), std::move(what), std::move(hint)}});
+  };
+  if (auto error = file.failed() ? file.first_error() : std::nullopt)
+    return tl::unexpected(NoFamily{*error, as.empty()});
+  if (!as.empty()) return known_or_fault(family_named(as, "--as"));
   if (const HfFamily* family = family_of_architecture(class_with_loss(architecture))) return family;
   if (const std::string layers = detail::absent_layers(architecture); !layers.empty())
-    return fail(file.where("architectures"),
+    return is_of_known(file.where("architectures"),
         fmt::format("{:.60} has layers that are not built here: {}", architecture, layers),
         "a network of other layers; stepcast list networks names some");
   if (architecture.empty() && file.has("pretrained_cfg"))
-    return fail(file.where("architecture"), "a file of timm names an architecture and no sizes",
-        "a config.json of transformers, which has them: google/vit-base-patch16-224");
+    return tl::unexpected(NoFamily{{file.where("architecture"), "a file of timm names an architecture and no sizes",
+                                       "a config.json of transformers, which has them: google/vit-base-patch16-224"},
+        true});
   if (architecture.empty() && !file.has("text_config")) {
     const std::string id = detail::family_of_text(file);
-    if (!id.empty()) return family_named(id, file.where("model_type"));
+    if (!id.empty()) return known_or_fault(family_named(id, file.where("model_type")));
   }
   std::string type;
   if (architecture.empty() && file.type_of("model_type") == "string") file.read("model_type", type);
   if (const std::string layers = detail::absent_layers_of_type(type); !layers.empty())
-    return fail(file.where("model_type"), fmt::format("'{:.60}' has layers that are not built here: {}", type, layers),
+    return is_of_known(file.where("model_type"),
+        fmt::format("'{:.60}' has layers that are not built here: {}", type, layers),
         "a network of other layers; stepcast list networks names some");
   if (const std::vector<std::string> like = families_like(type); !like.empty())
-    return fail(file.where("model_type"),
+    return is_of_known(file.where("model_type"),
         fmt::format("the config names no architecture, and a model_type '{:.60}' tells none of several classes", type),
         fmt::format("--as {}, or \"architectures\" in the file", fmt::join(like, ", --as ")));
   const std::string what =
       !type.empty() ? fmt::format("the config names no architecture, and its model_type '{:.60}' is not known", type)
       : architecture.empty() ? "the config names no architecture"
                              : fmt::format("the architecture '{:.60}' is not known", architecture);
-  return fail(file.where("architectures"), what, fmt::format("known: {}", known_architectures()));
+  return tl::unexpected(
+      NoFamily{{file.where("architectures"), what, fmt::format("known: {}", known_architectures())}, true});
 }
 
 /// Says which family the file can be read as: one that knows all of its keys.
@@ -313,12 +331,12 @@ Expected<HfConfig> read_hf_config(
   const std::string architecture = architecture_of(file);
   const HfWrapper* wrapper = as.empty() ? detail::wrapper_of(architecture) : nullptr;
   HfObjects objects = objects_of(file, wrapper);
-  const auto chosen = wrapper != nullptr ? family_inside(objects) : choose_family(file, architecture, as);
-  if (!chosen)
-    return tl::unexpected(as.empty() && wrapper == nullptr && detail::absent_layers(architecture).empty() &&
-                                  !chosen.error().where.ends_with("/model_type")
-                              ? with_way_of_reading(chosen.error(), text, where)
-                              : chosen.error());
+  const auto chosen =
+      wrapper != nullptr ? known_or_fault(family_inside(objects)) : choose_family(file, architecture, as);
+  if (!chosen) {
+    const NoFamily& fault = chosen.error();
+    return tl::unexpected(fault.others_may_read ? with_way_of_reading(fault.error, text, where) : fault.error);
+  }
   const HfFamily* family = *chosen;
   HfReader reader(objects.text);
   reader.architecture = architecture;

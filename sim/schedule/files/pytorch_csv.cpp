@@ -9,6 +9,7 @@
 
 #include "model/errors/error_context.h"
 #include "sim/schedule/files/pytorch_cells.h"
+#include "sim/schedule/order_fault.h"
 
 namespace stepcast::sim {
 namespace {
@@ -209,18 +210,13 @@ Expected<void> check_complete(const Reading& reading) {
   return {};
 }
 
-/// The order's own check speaks of ranks and actions; the cell is the last one that says the same.
+/// The order's own check speaks of an action, which is a cell's; the order has those of the cells one by one.
 Expected<void> check_at_cells(const Reading& reading) {
-  auto ok = check_order(reading.order);
-  if (ok) return {};
-  Error error = ok.error();
-  for (std::size_t i = reading.steps.size(); i-- > 0;) {
-    const CellStep& step = *reading.steps[i];
-    const std::string action = to_text(reading.actions[i]);
-    if (error.where != fmt::format("rank {}", step.rank) || !error.what.starts_with(action + " ")) continue;
-    return pytorch::refuse(reading.cells, step, error.what.substr(action.size() + 1), error.hint);
-  }
-  return tl::unexpected(error_in(reading.cells.where, std::move(error)));
+  const auto found = find_fault(reading.order);
+  if (found) return {};
+  const OrderFault& fault = found.error();
+  if (fault.at) return pytorch::refuse(reading.cells, *reading.steps[*fault.at], fault.what, fault.hint);
+  return tl::unexpected(error_in(reading.cells.where, error_of(fault, reading.order)));
 }
 
 void write_ranks(Reading& reading) {

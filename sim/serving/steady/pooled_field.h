@@ -47,8 +47,6 @@ class PooledField {
   [[nodiscard]] PooledState of(const SteadyLoad& load) const;
   /// Requests a second that the prompts' pool, the links and the words' pool take at most.
   [[nodiscard]] double most_read() const { return most_read_; }
-  [[nodiscard]] double most_sent() const { return most_sent_; }
-  [[nodiscard]] double most_said() const { return most_said_; }
   [[nodiscard]] double most() const { return std::min({most_read_, most_sent_, most_said_}); }
 
  private:

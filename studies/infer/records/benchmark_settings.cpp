@@ -155,10 +155,9 @@ BatchingWishes trtllm_bench_limits(const Serving& serving, double prompt, double
 /// (NVIDIA/TensorRT-LLM 00f3768, docs/source/performance/perf-overview.md; _torch/pyexecutor/model_engine.py,
 /// _filter_cuda_graph_batch_sizes).
 std::vector<std::int64_t> trtllm_bench_graphs(const InferenceRecord& record, std::int64_t most_sequences) {
-  constexpr const char* padded = "CUDA graphs to batch 8192 padded";
   constexpr std::int64_t sizes[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 384, 512, 1024, 2048, 4096, 8192};
   std::vector<std::int64_t> out;
-  if (!has(record.notes, padded)) return out;
+  if (!record.noted.padded_graphs) return out;
   for (const std::int64_t size : sizes) {
     out.push_back(std::min(size, most_sequences));
     if (size >= most_sequences) break;

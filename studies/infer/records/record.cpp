@@ -49,6 +49,7 @@ InferenceRecord record_of(const Json& row) {
   for (const auto& [key, value] : part(row, "measured").items())
     if (value.is_number()) r.measured[key] = value.get<double>();
   r.upstream = word(part(row, "source"), "upstream"), r.notes = word(row, "notes");
+  r.noted = noted_settings(r.notes);
   r.dataset = word(work, "dataset"), r.mode = word(work, "mode"), r.guesses = word(work, "spec_decoding");
   r.attention_dp = number(split, "dp_attention").value_or(1), r.expert_tp = number(split, "moe_tp").value_or(1);
   if (const Json& pools = part(split, "disagg"); !pools.empty())
@@ -60,7 +61,26 @@ InferenceRecord record_of(const Json& row) {
   return r;
 }
 
+/// Words of notes, and what a record with them says.
+struct NotedWords {
+  const char* words;
+  void (*say)(NotedSettings& noted);
+};
+constexpr double larger_cache_share = 0.95;
+constexpr NotedWords noted_words[] = {
+    {"MoE tables run attention DP", [](NotedSettings& noted) { noted.tp_of_groups = true; }},
+    {"kv_cache_free_gpu_mem_fraction 0.95", [](NotedSettings& noted) { noted.cache_share = larger_cache_share; }},
+    {"kv fraction 0.95", [](NotedSettings& noted) { noted.cache_share = larger_cache_share; }},
+    {"CUDA graphs to batch 8192 padded", [](NotedSettings& noted) { noted.padded_graphs = true; }}};
+
 }  // namespace
+
+NotedSettings noted_settings(const std::string& notes) {
+  NotedSettings noted;
+  for (const NotedWords& row : noted_words)
+    if (notes.find(row.words) != std::string::npos) row.say(noted);
+  return noted;
+}
 
 bool looks_like_inference(const std::string& text) {
   const std::size_t first = text.find_first_of("[{");

@@ -82,16 +82,8 @@ std::string weights_of(const InferenceRecord& record) {
   return native_tells ? native : type;
 }
 
-/// What notes of a source say of its settings, beside its columns.
-constexpr const char* groups_of_experts = "MoE tables run attention DP";  ///< a column's tp is that of groups
-constexpr const char* larger_caches[] = {"kv_cache_free_gpu_mem_fraction 0.95", "kv fraction 0.95"};
-constexpr double larger_cache_share = 0.95;
-
-bool says(const std::string& notes, const char* words) { return notes.find(words) != std::string::npos; }
-
 Engine as_noted(Engine engine, const InferenceRecord& record) {
-  if (std::ranges::any_of(larger_caches, [&](const char* words) { return says(record.notes, words); }))
-    engine.cache_share = larger_cache_share;
+  if (record.noted.cache_share) engine.cache_share = *record.noted.cache_share;
   return engine;
 }
 
@@ -115,7 +107,7 @@ Expected<Serving> serving_of_record(const InferenceRecord& record, const RecordW
   wishes.tp = record.tp, wishes.pp = record.pp, wishes.attention_dp = std::max<std::int64_t>(1, record.attention_dp);
   if (network.row.experts.count > 0) {
     wishes.ep = std::max<std::int64_t>(1, record.ep);
-    if (says(record.notes, groups_of_experts)) wishes.ep = wishes.attention_dp *= wishes.tp, wishes.tp = 1;
+    if (record.noted.tp_of_groups) wishes.ep = wishes.attention_dp *= wishes.tp, wishes.tp = 1;
     // Kernels that send rows to experts have whole ones on every rank: SGLang sets the one by the other
     // (sgl-project/sglang server_args.py, moe_a2a_backend), and records that do not say it have 1.
     const bool rows = engine->exchange == ExpertExchange::rows && wishes.attention_dp > 1;
@@ -142,8 +134,9 @@ InferenceRecord split_as(InferenceRecord record, const RecordPool& pool) {
 
 /// All that serving_of_record() looks at.
 std::string plan_of(const InferenceRecord& r) {
-  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", r.model, r.gpu, r.engine, r.version, r.phase,
-      r.batch.has_value(), r.weights, r.cache, r.tp, r.pp, r.ep, r.attention_dp, r.nodes, r.notes);
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", r.model, r.gpu, r.engine, r.version, r.phase,
+      r.batch.has_value(), r.weights, r.cache, r.tp, r.pp, r.ep, r.attention_dp, r.nodes, r.noted.tp_of_groups,
+      r.noted.cache_share.value_or(0), r.noted.padded_graphs);
 }
 
 Expected<ServedTimes*> LastPlan::of(const InferenceRecord& record, const RecordWishes& wishes) {

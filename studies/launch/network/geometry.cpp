@@ -267,9 +267,9 @@ class GeometryReader {
 
   /// Rules between numbers speak of our own fields: says which argument holds the one that is wrong.
   [[nodiscard]] Error in_words_of_launch(Error error) const {
-    if (error.where.ends_with("/experts/capacity_factor") && ask_.answering(Asked::capacity) != nullptr)
-      return error_at(ask_.where(Asked::capacity), std::move(error));
-    return error;
+    if (ask_.answering(Asked::capacity) == nullptr) return error;
+    return renamed_place(
+        std::move(error), subject_.launch.where + ":/experts/capacity_factor", ask_.where(Asked::capacity));
   }
 
   /// Llama 3 8B with the words of Mistral 7B has all its sizes, and is not called so.

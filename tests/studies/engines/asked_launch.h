@@ -37,4 +37,18 @@ inline Read read(const std::string& text, const Told& told = {}, const std::stri
   return {std::move(*asked), std::move(*warnings), ""};
 }
 
+/// The value that the launch gives a flag; what was wrong with the launch where it was refused.
+inline std::string flag_of(const Read& got, const std::string& flag) {
+  if (!got.error.empty()) return got.error;
+  const auto found = got.asked.flags.find(flag);
+  return found == got.asked.flags.end() ? "" : found->second;
+}
+
+/// The text with every `from` changed.
+inline std::string with_changed(std::string text, const std::string& from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != text.npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+  return text;
+}
+
 }  // namespace stepcast::engines

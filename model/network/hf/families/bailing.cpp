@@ -22,11 +22,8 @@ std::int64_t or_zero(HfReader& r, const char* key) { return r.config.has(key) ? 
 void bailing_experts(HfReader& r) {
   NetworkSpec& n = r.spec;
   Experts& e = n.experts;
-  n.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
-  e.count = r.size("num_experts");
-  e.top_k = r.size("num_experts_per_tok");
-  e.ffn_hidden = r.size("moe_intermediate_size");
+  gated_mlp(r);
+  expert_sizes(r, "num_experts", "num_experts_per_tok", "moe_intermediate_size");
   const std::int64_t shared = or_zero(r, "moe_shared_expert_intermediate_size");
   e.shared_ffn_hidden = or_zero(r, "num_shared_experts") * (shared > 0 ? shared : e.ffn_hidden);
   e.dense_layers = or_zero(r, "first_k_dense_replace");
@@ -89,9 +86,7 @@ void granite_experts(HfReader& r) {
   NetworkSpec& n = r.spec;
   r.activation("hidden_act", "silu", true);
   attention_biases(r, false);
-  n.experts.count = r.size("num_local_experts");
-  n.experts.top_k = r.size("num_experts_per_tok");
-  n.experts.ffn_hidden = n.ffn_hidden = r.size("intermediate_size");
+  n.ffn_hidden = expert_sizes(r, "num_local_experts", "num_experts_per_tok", "intermediate_size");
 }
 
 }  // namespace
@@ -156,15 +151,12 @@ void bailing_v3(HfReader& r) {
 void afmoe(HfReader& r) {
   shared_sizes(r, 0, 128, false);
   NetworkSpec& n = r.spec;
-  n.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
+  gated_mlp(r);
   attention_biases(r, false);
   n.qk_norm = n.attention_gate = true;
   n.norm_place = NormPlace::both;
   Experts& e = n.experts;
-  e.count = r.size("num_experts");
-  e.top_k = r.size("num_experts_per_tok");
-  e.ffn_hidden = r.size("moe_intermediate_size");
+  expert_sizes(r, "num_experts", "num_experts_per_tok", "moe_intermediate_size");
   e.shared_ffn_hidden = r.size_or("num_shared_experts", 0) * e.ffn_hidden;
   e.dense_layers = r.size_or("num_dense_layers", 1);
   e.router_bias = true;
@@ -178,13 +170,10 @@ void afmoe(HfReader& r) {
 void exaone_moe(HfReader& r) {
   shared_sizes(r, 0, 128, false);
   NetworkSpec& n = r.spec;
-  n.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
+  gated_mlp(r);
   n.qk_norm = true;
   Experts& e = n.experts;
-  e.count = r.size("num_experts");
-  e.top_k = r.size("num_experts_per_tok");
-  e.ffn_hidden = r.size("moe_intermediate_size");
+  expert_sizes(r, "num_experts", "num_experts_per_tok", "moe_intermediate_size");
   e.shared_ffn_hidden = r.size_or("num_shared_experts", 1) * e.ffn_hidden;
   e.dense_layers = r.config.has("first_k_dense_replace") || !r.config.has("mlp_layer_types")
                        ? r.size_or("first_k_dense_replace", 1)

@@ -36,9 +36,7 @@ Count tables(const NetworkSpec& n) { return (n.tied_embeddings ? 1 : 2) * n.voca
 /// experts in the layers that a list names, else in all but the first.
 void step3_text(HfReader& r) {
   NetworkSpec& n = r.spec;
-  n.layers = r.size("num_hidden_layers");
-  n.hidden = r.size("hidden_size");
-  n.heads = r.size("num_attention_heads");
+  stream_sizes(r);
   n.kv_heads = 1;
   n.head_dim = r.size("head_dim");
   n.query_rank = r.config.has("share_q_dim") ? r.size("share_q_dim") : n.head_dim;
@@ -46,9 +44,7 @@ void step3_text(HfReader& r) {
   n.vocab = r.size("vocab_size");
   n.tied_embeddings = r.tied_or(false);
   r.length(r.config.has("max_position_embedding") ? "max_position_embedding" : "max_position_embeddings");
-  n.experts.count = r.size("moe_num_experts");
-  n.experts.top_k = r.size("moe_top_k");
-  n.experts.ffn_hidden = r.size("moe_intermediate_size");
+  expert_sizes(r, "moe_num_experts", "moe_top_k", "moe_intermediate_size");
   n.experts.shared_ffn_hidden = r.size("share_expert_dim");
   const bool listed = r.config.has("moe_layers_enum");
   const std::vector<Count> routed = listed ? listed_layers(r, "moe_layers_enum") : std::vector<Count>{};

@@ -86,9 +86,8 @@ void deepseek_experts(HfReader& r) {
 
 void latent_sizes(HfReader& r, const char* length, std::int64_t value_dim, bool tied) {
   NetworkSpec& n = r.spec;
-  n.layers = r.size("num_hidden_layers");
-  n.hidden = r.size("hidden_size");
-  n.heads = n.kv_heads = r.size("num_attention_heads");
+  stream_sizes(r);
+  n.kv_heads = n.heads;
   n.vocab = r.size("vocab_size");
   n.tied_embeddings = r.tied_or(tied);
   n.latent.q_rank = r.config.has("q_lora_rank") ? r.size("q_lora_rank") : 0;  // null: queries are projected directly
@@ -113,8 +112,7 @@ void deepseek_family(HfReader& r) {
   }
   latent_sizes(r, "max_position_embeddings");
   NetworkSpec& n = r.spec;
-  n.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
+  gated_mlp(r);
   n.mtp_layers = r.config.has("num_nextn_predict_layers") ? r.size_or("num_nextn_predict_layers", 0) : 0;
   deepseek_experts(r);
 }

@@ -11,9 +11,8 @@ namespace {
 
 void masked_encoder(HfReader& r) {
   NetworkSpec& n = r.spec;
-  n.layers = r.size("num_hidden_layers");
-  n.hidden = r.size("hidden_size");
-  n.heads = n.kv_heads = r.size("num_attention_heads");
+  stream_sizes(r);
+  n.kv_heads = n.heads;
   n.ffn_hidden = r.size("intermediate_size");
   n.vocab = r.size("vocab_size");
   n.tied_embeddings = r.tied_or(true);
@@ -203,8 +202,7 @@ void whisper(HfReader& r) {
 void llama_vision(HfReader& r) {
   shared_sizes(r, 0, 0, false);
   NetworkSpec& n = r.spec;
-  n.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
+  gated_mlp(r);
   constexpr std::int64_t image_tokens = 8;  // of the table of tokens alone
   n.embedded_only = image_tokens;
   std::vector<std::int64_t> cross;

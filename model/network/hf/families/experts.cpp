@@ -8,8 +8,7 @@ namespace stepcast::detail {
 /// Grouped-query attention with normed heads and DeepSeek's experts, whose router is balanced by a bias.
 void dots1(HfReader& r) {
   shared_sizes(r, 0, 0, false);
-  r.spec.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
+  gated_mlp(r);
   attention_biases(r, false);
   r.spec.qk_norm = true;
   deepseek_experts(r);
@@ -20,8 +19,7 @@ void dots1(HfReader& r) {
 void glm4_moe(HfReader& r) {
   shared_sizes(r, 8, 128, false);
   NetworkSpec& n = r.spec;
-  n.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
+  gated_mlp(r);
   n.qkv_bias = r.flag_or("attention_bias", false);
   n.qk_norm = r.flag_or("use_qk_norm", false);
   deepseek_experts(r);
@@ -33,8 +31,7 @@ void glm4_moe(HfReader& r) {
 void ernie_moe(HfReader& r) {
   shared_sizes(r, 0, 0, true);
   NetworkSpec& n = r.spec;
-  n.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
+  gated_mlp(r);
   const bool biased = r.flag_or("use_bias", false);
   r.config.require(
       !biased, "use_bias", "biases on the projections of experts' networks are none of our forms", "false");
@@ -68,8 +65,7 @@ std::int64_t same_in_all(HfReader& r, const char* key, std::int64_t absent) {
 void hunyuan_moe(HfReader& r) {
   shared_sizes(r, 0, 0, true);
   NetworkSpec& n = r.spec;
-  n.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
+  gated_mlp(r);
   attention_biases(r, false);
   n.qk_norm = r.flag_or("use_qk_norm", true);
   Experts& e = n.experts;
@@ -98,9 +94,7 @@ void minimax_m2(HfReader& r) {
   NetworkSpec& n = r.spec;
   r.activation("hidden_act", "silu", true);
   Experts& e = n.experts;
-  e.count = r.size("num_local_experts");
-  e.top_k = r.size("num_experts_per_tok");
-  e.ffn_hidden = n.ffn_hidden = r.size("intermediate_size");
+  n.ffn_hidden = expert_sizes(r, "num_local_experts", "num_experts_per_tok", "intermediate_size");
   const std::int64_t shared = r.config.has("shared_intermediate_size") ? r.size_or("shared_intermediate_size", 0) : 0;
   e.shared_ffn_hidden = shared;
   e.router_bias = r.flag_or("use_routing_bias", true);
@@ -129,9 +123,7 @@ void xverse_moe(HfReader& r) {
   NetworkSpec& n = r.spec;
   r.activation("hidden_act", "silu", true);
   Experts& e = n.experts;
-  e.count = r.size("num_experts");
-  e.top_k = r.size("moe_top_k");
-  e.ffn_hidden = n.ffn_hidden = r.size("intermediate_size");
+  n.ffn_hidden = expert_sizes(r, "num_experts", "moe_top_k", "intermediate_size");
   e.shared_ffn_hidden = r.size_or("num_shared_experts", 0) * e.ffn_hidden;
 }
 

@@ -9,11 +9,27 @@
 
 namespace stepcast::detail {
 
+void stream_sizes(HfReader& r) {
+  r.spec.layers = r.size("num_hidden_layers");
+  r.spec.hidden = r.size("hidden_size");
+  r.spec.heads = r.size("num_attention_heads");
+}
+
+void gated_mlp(HfReader& r, const char* activation) {
+  r.spec.ffn_hidden = r.size("intermediate_size");
+  r.activation(activation, "silu", true);
+}
+
+std::int64_t expert_sizes(HfReader& r, const char* count, const char* top_k, const char* width) {
+  Experts& e = r.spec.experts;
+  e.count = r.size(count);
+  e.top_k = r.size(top_k);
+  return e.ffn_hidden = r.size(width);
+}
+
 void shared_sizes(HfReader& r, std::int64_t kv_heads, std::int64_t head_dim, bool tied) {
   NetworkSpec& n = r.spec;
-  n.layers = r.size("num_hidden_layers");
-  n.hidden = r.size("hidden_size");
-  n.heads = r.size("num_attention_heads");
+  stream_sizes(r);
   n.kv_heads = r.size_or("num_key_value_heads", kv_heads == 0 ? n.heads : kv_heads, 1);
   const std::int64_t even_share = n.heads > 0 ? n.hidden / n.heads : 0;
   n.head_dim = head_dim == 0 && !r.config.has("head_dim") ? even_share : r.size_or("head_dim", head_dim);
@@ -56,8 +72,7 @@ void llama_family(HfReader& r) { llama_like(r, false); }
 
 void llama_like(HfReader& r, bool tied) {
   shared_sizes(r, 0, 0, tied);
-  r.spec.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
+  gated_mlp(r);
   bool attention = false, mlp = false;
   r.config.optional("attention_bias", attention);
   r.config.optional("mlp_bias", mlp);
@@ -74,8 +89,7 @@ void phi3(HfReader& r) {
 void mistral(HfReader& r) {
   if (r.config.has("kv_lora_rank")) return deepseek_family(r);  // Mistral Small 4
   shared_sizes(r, 8, 0, false);
-  r.spec.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
+  gated_mlp(r);
   window_everywhere(r, 4096);
 }
 
@@ -108,8 +122,7 @@ void chunked_turns(HfReader& r) {
 void qwen2(HfReader& r) {
   chunked_turns(r);
   shared_sizes(r, 0, 0, false);
-  r.spec.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
+  gated_mlp(r);
   r.spec.qkv_bias = true;
   window_behind(r);
 }
@@ -117,8 +130,7 @@ void qwen2(HfReader& r) {
 void qwen3(HfReader& r) {
   chunked_turns(r);
   shared_sizes(r, 0, 128, false);
-  r.spec.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
+  gated_mlp(r);
   attention_biases(r, false);
   r.spec.qk_norm = true;
   window_behind(r);
@@ -144,8 +156,7 @@ void lay_between(HfReader& r, const std::vector<std::int64_t>& plain) {
 /// Layer i is sparse when (i + 1) % decoder_sparse_step == 0 and i is not among mlp_only_layers.
 void qwen_experts(HfReader& r) {
   NetworkSpec& n = r.spec;
-  n.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
+  gated_mlp(r);
   n.experts.count = r.either("num_experts", "num_local_experts");
   n.experts.top_k = r.size("num_experts_per_tok");
   n.experts.ffn_hidden = r.size("moe_intermediate_size");
@@ -195,9 +206,7 @@ void gpt_oss(HfReader& r) {
 /// Layer i has experts when (i + 1) % interleave_moe_layer_step == 0; the shared expert is as wide as a routed one.
 void llama4_experts(HfReader& r, const std::vector<std::int64_t>& routed) {
   NetworkSpec& n = r.spec;
-  n.experts.count = r.size("num_local_experts");
-  n.experts.top_k = r.size("num_experts_per_tok");
-  n.experts.ffn_hidden = n.experts.shared_ffn_hidden = r.size("intermediate_size");
+  n.experts.shared_ffn_hidden = expert_sizes(r, "num_local_experts", "num_experts_per_tok", "intermediate_size");
   n.experts.every = r.size_or("interleave_moe_layer_step", 1);
   const auto step = static_cast<std::size_t>(std::max<std::int64_t>(1, n.experts.every));
   for (std::size_t i = 0; i < routed.size(); ++i)

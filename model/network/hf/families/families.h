@@ -7,6 +7,12 @@
 
 namespace stepcast::detail {
 
+/// num_hidden_layers, hidden_size and num_attention_heads.
+void stream_sizes(HfReader& r);
+/// Gate and up of intermediate_size.
+void gated_mlp(HfReader& r, const char* activation = "hidden_act");
+/// The width of one expert, which the keys of the three sizes give with the others.
+std::int64_t expert_sizes(HfReader& r, const char* count, const char* top_k, const char* width);
 /// Sizes under the names that most classes share. key-value heads: 0 = as many as heads.
 void shared_sizes(HfReader& r, std::int64_t kv_heads, std::int64_t head_dim, bool tied);
 void attention_biases(HfReader& r, bool absent);

@@ -99,8 +99,7 @@ void nemotron_h(HfReader& r) {
 void bamba(HfReader& r) {
   shared_sizes(r, 8, 0, false);
   NetworkSpec& n = r.spec;
-  n.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
+  gated_mlp(r);
   attention_biases(r, false);
   mamba_biases(r);
   mamba2_mixer(r, bamba_keys);
@@ -149,8 +148,7 @@ void granite_hybrid(HfReader& r) {
 void jamba(HfReader& r) {
   shared_sizes(r, 8, 0, false);
   NetworkSpec& n = r.spec;
-  n.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
+  gated_mlp(r);
   n.positions = Positions::none;
   mamba_biases(r);
   const std::int64_t channels = r.size_or("mamba_expand", 2) * n.hidden;
@@ -203,8 +201,7 @@ void mamba2_alone(HfReader& r) {
 void falcon_h1(HfReader& r) {
   shared_sizes(r, 8, 0, false);
   NetworkSpec& n = r.spec;
-  n.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
+  gated_mlp(r);
   attention_biases(r, false);
   mamba_biases(r);
   r.config.optional("mlp_bias", n.mlp_bias);

@@ -37,13 +37,11 @@ void axk2(HfReader& r) {
 /// openPangu Ultra: norms before and behind both sublayers, under names of its own.
 void pangu_ultra(HfReader& r) {
   NetworkSpec& n = r.spec;
-  n.layers = r.size("num_hidden_layers");
-  n.hidden = r.size("hidden_size");
-  n.heads = n.kv_heads = r.size("num_attention_heads");
+  stream_sizes(r);
+  n.kv_heads = n.heads;
   n.vocab = r.size("vocab_size");
   n.tied_embeddings = r.tied_or(false);
-  n.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
+  gated_mlp(r);
   r.length("max_position_embeddings");
   r.dropout({"attention_dropout"}, 0);
   n.latent.q_rank = r.size(named(r, "q_lora_rank", "attention_q_lora_dim"));

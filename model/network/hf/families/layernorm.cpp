@@ -132,9 +132,8 @@ void nemotron(HfReader& r) {
 /// The table of positions has two rows that no token uses (modeling_opt.py, OPTLearnedPositionalEmbedding).
 void opt(HfReader& r) {
   NetworkSpec& n = r.spec;
-  n.layers = r.size("num_hidden_layers");
-  n.hidden = r.size("hidden_size");
-  n.heads = n.kv_heads = r.size("num_attention_heads");
+  stream_sizes(r);
+  n.kv_heads = n.heads;
   n.ffn_hidden = r.size("ffn_dim");
   n.vocab = r.size("vocab_size");
   n.sequence = r.size("max_position_embeddings");

@@ -19,8 +19,7 @@ void arcee(HfReader& r) {
 /// Llama with biases that say where they are.
 void seed_oss(HfReader& r) {
   shared_sizes(r, 0, 128, false);
-  r.spec.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
+  gated_mlp(r);
   r.spec.qkv_bias = r.flag_or("attention_bias", true);
   r.spec.out_bias = r.flag_or("attention_out_bias", false);
   r.config.optional("mlp_bias", r.spec.mlp_bias);
@@ -57,9 +56,8 @@ void cwm(HfReader& r) {
 /// Qwen 1: the stated width is that of gate and up together.
 void qwen1(HfReader& r) {
   NetworkSpec& n = r.spec;
-  n.layers = r.size("num_hidden_layers");
-  n.hidden = r.size("hidden_size");
-  n.heads = n.kv_heads = r.size("num_attention_heads");
+  stream_sizes(r);
+  n.kv_heads = n.heads;
   n.head_dim = r.size("kv_channels");
   n.vocab = r.size("vocab_size");
   n.ffn_hidden = r.size("intermediate_size") / 2;
@@ -80,9 +78,7 @@ void youtu(HfReader& r) {
 /// Attention beside an MLP under one norm; so many query heads share a head of keys.
 void plamo(HfReader& r) {
   NetworkSpec& n = r.spec;
-  n.layers = r.size("num_hidden_layers");
-  n.hidden = r.size("hidden_size");
-  n.heads = r.size("num_attention_heads");
+  stream_sizes(r);
   const std::int64_t shared = std::max<std::int64_t>(1, r.size_or("n_shared_head", 8));
   n.kv_heads = (n.heads + shared - 1) / shared;
   n.ffn_hidden = r.size("intermediate_size");
@@ -99,9 +95,7 @@ void mellum(HfReader& r) {
   NetworkSpec& n = r.spec;
   r.activation("hidden_act", "silu", true);
   n.qk_norm = true;
-  n.experts.count = r.size("num_experts");
-  n.experts.top_k = r.size("num_experts_per_tok");
-  n.experts.ffn_hidden = r.size("moe_intermediate_size");
+  expert_sizes(r, "num_experts", "num_experts_per_tok", "moe_intermediate_size");
   n.ffn_hidden = r.size("intermediate_size");
   r.window(r.length_or_none("sliding_window"), "f");
 }
@@ -127,9 +121,7 @@ void arctic(HfReader& r) {
   shared_sizes(r, 0, 0, false);
   NetworkSpec& n = r.spec;
   r.activation("hidden_act", "silu", true);
-  n.experts.count = r.size("num_local_experts");
-  n.experts.top_k = r.size("num_experts_per_tok");
-  n.experts.ffn_hidden = n.ffn_hidden = r.size("intermediate_size");
+  n.ffn_hidden = expert_sizes(r, "num_local_experts", "num_experts_per_tok", "intermediate_size");
   const std::int64_t every = r.size_or("moe_layer_frequency", 1);
   r.config.require(every == 1, "moe_layer_frequency", fmt::format("experts in every {}th layer", every), "1");
   bool beside = true;
@@ -188,8 +180,7 @@ void klear(HfReader& r) {
 void hunyuan3(HfReader& r) {
   shared_sizes(r, 0, 128, false);
   NetworkSpec& n = r.spec;
-  n.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
+  gated_mlp(r);
   n.qk_norm = r.flag_or("qk_norm", true);
   Experts& e = n.experts;
   e.count = r.size("num_experts");

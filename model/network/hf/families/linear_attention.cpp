@@ -64,8 +64,7 @@ void olmo_hybrid(HfReader& r) {
       {"linear_attention", {Feed::mlp, false, true, false}}, {"full_attention", {Feed::mlp, false, false, true}}};
   shared_sizes(r, 0, 0, false);
   NetworkSpec& n = r.spec;
-  n.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
+  gated_mlp(r);
   attention_biases(r, false);
   n.qk_norm = n.qk_norm_width = true;
   const std::int64_t keys = r.size_or("linear_num_key_heads", n.heads);
@@ -87,8 +86,7 @@ void olmo_hybrid(HfReader& r) {
 void kimi_linear(HfReader& r) {
   NetworkSpec& n = r.spec;
   latent_sizes(r, r.config.has("model_max_length") ? "model_max_length" : "max_position_embeddings");
-  n.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
+  gated_mlp(r);
   n.positions = r.flag_or("mla_use_nope", true) ? Positions::none : Positions::rope;
   Experts& e = n.experts;
   e.count = r.size("num_experts");
@@ -162,9 +160,7 @@ void lfm2_moe(HfReader& r) {
   NetworkSpec& n = r.spec;
   n.ffn_hidden = r.size("intermediate_size");
   Experts& e = n.experts;
-  e.count = r.size("num_experts");
-  e.top_k = r.size("num_experts_per_tok");
-  e.ffn_hidden = r.size("moe_intermediate_size");
+  expert_sizes(r, "num_experts", "num_experts_per_tok", "moe_intermediate_size");
   e.router_bias = r.flag_or("use_expert_bias", true);
   std::vector<LayerKind> kinds = listed(r, "layer_types", lfm2_names);
   feed_all(kinds, r.size_or("num_dense_layers", 2), true);

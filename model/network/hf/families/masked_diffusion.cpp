@@ -52,9 +52,7 @@ void llada_moe(HfReader& r) {
   attention_biases(r, false);
   n.qk_norm = r.flag_or("qk_layernorm", false);
   Experts& e = n.experts;
-  e.count = r.size("num_experts");
-  e.top_k = r.size("num_experts_per_tok");
-  e.ffn_hidden = r.size("expert_intermediate_size");
+  expert_sizes(r, "num_experts", "num_experts_per_tok", "expert_intermediate_size");
   if (r.config.has("shared_expert_intermediate_size"))
     e.shared_ffn_hidden = r.size_or("shared_expert_intermediate_size", 0);
   n.ffn_hidden = r.config.has("dense_intermediate_size") ? r.size("dense_intermediate_size") : e.ffn_hidden;

@@ -11,8 +11,7 @@ namespace stepcast::detail {
 void glm4(HfReader& r) {
   shared_sizes(r, 2, 128, false);
   NetworkSpec& n = r.spec;
-  n.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
+  gated_mlp(r);
   n.qkv_bias = r.flag_or("attention_bias", false);
   n.norm_place = NormPlace::both;
 }
@@ -86,8 +85,7 @@ void falcon(HfReader& r) {
 void internlm2(HfReader& r) {
   shared_sizes(r, 0, 0, false);
   NetworkSpec& n = r.spec;
-  n.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
+  gated_mlp(r);
   const bool biased = r.flag_or("bias", true);
   n.qkv_bias = n.out_bias = biased;
 }
@@ -96,8 +94,7 @@ void internlm2(HfReader& r) {
 void stablelm(HfReader& r) {
   shared_sizes(r, 0, 0, false);
   NetworkSpec& n = r.spec;
-  n.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
+  gated_mlp(r);
   n.norm = Norm::layernorm;
   n.qkv_bias = r.flag_or("use_qkv_bias", false);
   bool normed = false, parallel = false;
@@ -143,10 +140,7 @@ void minimax_text(HfReader& r) {
   shared_sizes(r, 8, 0, false);
   NetworkSpec& n = r.spec;
   r.activation("hidden_act", "silu", true);
-  Experts& e = n.experts;
-  e.count = r.size("num_local_experts");
-  e.top_k = r.size("num_experts_per_tok");
-  e.ffn_hidden = n.ffn_hidden = r.size("intermediate_size");
+  n.ffn_hidden = expert_sizes(r, "num_local_experts", "num_experts_per_tok", "intermediate_size");
   std::vector<std::int64_t> kinds;
   r.config.read("attn_type_list", kinds, IntegerRange{0, 1});
   n.mixer = make_mixer("lightning", {{"heads", n.heads}, {"head_dim", n.head_dim},

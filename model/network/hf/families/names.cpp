@@ -11,23 +11,17 @@ namespace {
 void biases_everywhere(HfReader& r, const char* key, bool absent) { r.spec.linear_bias = r.flag_or(key, absent); }
 
 /// Weights of a gated MLP in each layer.
-void gated_mlp(HfReader& r, const char* width, const char* activation) {
-  r.spec.ffn_hidden = r.size(width);
-  r.activation(activation, "silu", true);
-}
-
 }  // namespace
 
 /// Llama's layers (modeling_baichuan.py). Those of 13B have ALiBi in place of turned positions, and their files no
 /// max_position_embeddings.
 void baichuan(HfReader& r) {
   NetworkSpec& n = r.spec;
-  n.layers = r.size("num_hidden_layers");
-  n.hidden = r.size("hidden_size");
-  n.heads = n.kv_heads = r.size("num_attention_heads");
+  stream_sizes(r);
+  n.kv_heads = n.heads;
   n.vocab = r.size("vocab_size");
   n.tied_embeddings = r.tied_or(false);
-  gated_mlp(r, "intermediate_size", "hidden_act");
+  gated_mlp(r);
   const bool turned = r.config.has("max_position_embeddings");
   n.positions = turned ? Positions::rope : Positions::alibi;
   r.length(turned ? "max_position_embeddings" : "model_max_length");
@@ -36,7 +30,7 @@ void baichuan(HfReader& r) {
 /// Queries, keys and values say of their biases apart from the others (modeling_internlm3.py).
 void internlm3(HfReader& r) {
   shared_sizes(r, 0, 0, false);
-  gated_mlp(r, "intermediate_size", "hidden_act");
+  gated_mlp(r);
   biases_everywhere(r, "bias", false);
   r.spec.qkv_bias = r.flag_or("qkv_bias", false);
   r.config.require(!r.spec.linear_bias || r.spec.qkv_bias, "qkv_bias",
@@ -90,13 +84,13 @@ void minicpm(HfReader& r) {
 void minicpm3(HfReader& r) {
   const std::int64_t heads = r.size("num_attention_heads"), share = heads > 0 ? r.size("hidden_size") / heads : 0;
   latent_sizes(r, "max_position_embeddings", share, true);
-  gated_mlp(r, "intermediate_size", "hidden_act");
+  gated_mlp(r);
 }
 
 /// GLM-4 9B: Llama's layers, biases on queries, keys and values.
 void glm(HfReader& r) {
   shared_sizes(r, 2, 128, false);
-  gated_mlp(r, "intermediate_size", "hidden_act");
+  gated_mlp(r);
   r.spec.qkv_bias = r.flag_or("attention_bias", true);
 }
 
@@ -126,14 +120,14 @@ void chatglm(HfReader& r) {
 
 void ernie(HfReader& r) {
   shared_sizes(r, 0, 128, true);
-  gated_mlp(r, "intermediate_size", "hidden_act");
+  gated_mlp(r);
   biases_everywhere(r, "use_bias", false);
 }
 
 /// Llama's layers with normed heads.
 void hunyuan(HfReader& r) {
   shared_sizes(r, 0, 0, false);
-  gated_mlp(r, "intermediate_size", "hidden_act");
+  gated_mlp(r);
   attention_biases(r, false);
   r.spec.qk_norm = r.flag_or("use_qk_norm", true);
 }
@@ -148,7 +142,7 @@ void exaone(HfReader& r) {
   n.head_dim = r.config.has("head_dim") ? r.size("head_dim") : 0;
   n.vocab = r.size("vocab_size");
   n.tied_embeddings = r.tied_or(false);
-  gated_mlp(r, "intermediate_size", "activation_function");
+  gated_mlp(r, "activation_function");
   r.length("max_position_embeddings");
   r.dropout({"attention_dropout", "embed_dropout"}, 0);
 }
@@ -156,7 +150,7 @@ void exaone(HfReader& r) {
 /// Qwen2's layers, and prediction modules with an MLP (mimo_mtp.py).
 void mimo(HfReader& r) {
   shared_sizes(r, 0, 0, false);
-  gated_mlp(r, "intermediate_size", "hidden_act");
+  gated_mlp(r);
   r.spec.qkv_bias = r.flag_or("attention_bias", true);
   r.spec.mtp_layers = r.config.has("num_nextn_predict_layers") ? r.size_or("num_nextn_predict_layers", 0) : 0;
   window_behind(r);

@@ -96,8 +96,7 @@ namespace {
 /// Norms behind both sublayers, one norm over all query heads and one over all key heads.
 void olmo_layers(HfReader& r) {
   shared_sizes(r, 0, 0, false);
-  r.spec.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
+  gated_mlp(r);
   attention_biases(r, false);
   r.spec.qk_norm = r.spec.qk_norm_width = true;
 }
@@ -126,8 +125,7 @@ void olmoe(HfReader& r) {
 void cohere(HfReader& r) {
   shared_sizes(r, 0, 0, true);
   NetworkSpec& n = r.spec;
-  n.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
+  gated_mlp(r);
   attention_biases(r, false);
   n.norm = Norm::layernorm_scale;
   n.parallel_block = true;
@@ -145,8 +143,7 @@ void cohere2(HfReader& r) {
 /// Norms behind both sublayers and of each query and key head.
 void exaone4(HfReader& r) {
   shared_sizes(r, 0, 0, false);
-  r.spec.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
+  gated_mlp(r);
   r.spec.qk_norm = true;
   r.spec.norm_place = NormPlace::behind;
   window_but_every(r, window_or(r, 4096), 4);
@@ -225,8 +222,7 @@ void mpt(HfReader& r) {
 /// (vllm/model_executor/models/plamo3.py of vLLM).
 void plamo3(HfReader& r) {
   shared_sizes(r, 0, 128, false);
-  r.spec.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_act", "silu", true);
+  gated_mlp(r);
   r.spec.qk_norm = true;
   r.spec.norm_place = NormPlace::both;
   window_but_every(r, r.length_or_none(r.config.has("window_size") ? "window_size" : "sliding_window"), 8);
@@ -237,8 +233,7 @@ void plamo3(HfReader& r) {
 void muse_glimmer(HfReader& r) {
   shared_sizes(r, 0, 128, false);
   NetworkSpec& n = r.spec;
-  n.ffn_hidden = r.size("intermediate_size");
-  r.activation("hidden_activation", "silu", true);
+  gated_mlp(r, "hidden_activation");
   attention_biases(r, false);
   n.attention_gate = true;
   n.norm_place = NormPlace::both;

@@ -20,9 +20,8 @@ void diffusion_sizes(HfReader& r) {
 /// Patches, a class token, a table of positions, LayerNorm before each sublayer, a classifier.
 void vit(HfReader& r) {
   NetworkSpec& n = r.spec;
-  n.layers = r.size("num_hidden_layers");
-  n.hidden = r.size("hidden_size");
-  n.heads = n.kv_heads = r.size("num_attention_heads");
+  stream_sizes(r);
+  n.kv_heads = n.heads;
   n.ffn_hidden = r.size("intermediate_size");
   const std::int64_t patch = std::max<std::int64_t>(1, r.size_or("patch_size", 16)),
                      side = r.size_or("image_size", 224) / patch;

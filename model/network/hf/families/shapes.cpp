@@ -121,9 +121,7 @@ std::vector<std::int64_t> marks(HfReader& r, JsonObject& file, const char* key) 
 /// MLP width, or goes without one of the two.
 void decilm(HfReader& r) {
   NetworkSpec& n = r.spec;
-  n.layers = r.size("num_hidden_layers");
-  n.hidden = r.size("hidden_size");
-  n.heads = r.size("num_attention_heads");
+  stream_sizes(r);
   n.vocab = r.size("vocab_size");
   n.head_dim = r.config.has("head_dim") ? r.size("head_dim") : n.heads > 0 ? n.hidden / n.heads : 0;
   n.tied_embeddings = r.tied_or(false);
@@ -265,9 +263,7 @@ void minimax_m3(HfReader& r) {
 /// the first layers; a prediction module has the window alone (deepseek_v4/modeling_deepseek_v4.py).
 void deepseek_v4(HfReader& r) {
   NetworkSpec& n = r.spec;
-  n.layers = r.size("num_hidden_layers");
-  n.hidden = r.size("hidden_size");
-  n.heads = r.size("num_attention_heads");
+  stream_sizes(r);
   n.kv_heads = r.size_or("num_key_value_heads", 1, 1);
   n.head_dim = r.size("head_dim");
   n.vocab = r.size("vocab_size");
@@ -280,9 +276,7 @@ void deepseek_v4(HfReader& r) {
       r.size("index_topk"), r.size("index_n_heads"), r.size("index_head_dim")};
   n.streams = r.size_or("hc_mult", 4);
   Experts& e = n.experts;
-  e.count = r.size("n_routed_experts");
-  e.top_k = r.size("num_experts_per_tok");
-  e.ffn_hidden = n.ffn_hidden = r.size("moe_intermediate_size");
+  n.ffn_hidden = expert_sizes(r, "n_routed_experts", "num_experts_per_tok", "moe_intermediate_size");
   e.shared_ffn_hidden = r.size_or("n_shared_experts", 0) * e.ffn_hidden;
   e.router_bias = true;
   const std::int64_t hashed = r.size_or("num_hash_layers", 0);

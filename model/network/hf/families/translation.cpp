@@ -84,9 +84,8 @@ void xglm(HfReader& r) {
 }
 void biogpt(HfReader& r) {
   NetworkSpec& n = r.spec;
-  n.layers = r.size("num_hidden_layers");
-  n.hidden = r.size("hidden_size");
-  n.heads = n.kv_heads = r.size("num_attention_heads");
+  stream_sizes(r);
+  n.kv_heads = n.heads;
   n.ffn_hidden = r.size("intermediate_size");
   decoder_sizes(r, 2);
   r.activation("hidden_act", "gelu", false);

@@ -14,9 +14,7 @@ using Marks = std::vector<std::int64_t>;
 
 void sparse_sizes(HfReader& r, const char* kv_heads) {
   NetworkSpec& n = r.spec;
-  n.layers = r.size("num_hidden_layers");
-  n.hidden = r.size("hidden_size");
-  n.heads = r.size("num_attention_heads");
+  stream_sizes(r);
   n.kv_heads = r.size(kv_heads);
   n.head_dim = r.size("head_dim");
   n.vocab = r.size("vocab_size");
@@ -184,9 +182,7 @@ void laguna(HfReader& r) {
         "layers of one kind differ in their heads", "a number for layers with a window, and one for the others");
   full_shape(n, std::move(full), windowed);
   Experts& e = n.experts;
-  e.count = r.size("num_experts");
-  e.top_k = r.size("num_experts_per_tok");
-  e.ffn_hidden = r.size("moe_intermediate_size");
+  expert_sizes(r, "num_experts", "num_experts_per_tok", "moe_intermediate_size");
   e.shared_ffn_hidden = r.size("shared_expert_intermediate_size");
   e.router_bias = true;
   Marks plain{0};

@@ -76,7 +76,7 @@ TEST(BenchmarkSettings, TrtLlmBenchDerivesLimitsFromTheMemory) {
 TEST(BenchmarkSettings, TrtLlmBenchPadsItsGraphs) {
   InferenceRecord record;
   EXPECT_TRUE(trtllm_bench_graphs(record, 4096).empty());
-  record.notes = "CUDA graphs to batch 8192 padded";
+  record.noted = noted_settings("CUDA graphs to batch 8192 padded");
   const auto sizes = trtllm_bench_graphs(record, 1792);
   ASSERT_EQ(sizes.size(), 13U);
   EXPECT_EQ(sizes[11], 1024);
@@ -132,7 +132,7 @@ TEST(BenchmarkSettings, RunsThatGuessAreNoRunsWithoutGuesses) {
 /// Columns of experts' tables count groups, each of which has whole experts.
 TEST(BenchmarkSettings, TablesOfExpertsCountGroups) {
   InferenceRecord record = record_of("TensorRT-LLM", "Qwen/Qwen3-235B-A22B", "B200-SXM-180GB", "nvfp4");
-  record.version = "1.0", record.tp = 8, record.notes = "MoE tables run attention DP";
+  record.version = "1.0", record.tp = 8, record.noted = noted_settings("MoE tables run attention DP");
   LastPlan plan;
   const auto times = plan.of(record, {});
   ASSERT_TRUE(times) << times.error().what;
