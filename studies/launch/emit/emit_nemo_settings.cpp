@@ -247,6 +247,8 @@ void add_nemo_split_gaps(std::vector<std::string>& unsaid, const EmitPlan& plan)
               s.recompute.layers, s.chunks, nemo_recompute_layers(s)),
           text_if(s.ep > 1 && s.tp > 1 && !s.sequence,
               "experts beside tensor parallelism without sequence_parallel; Megatron Core refuses to train so"),
+          text_if(scenario.network.row.experts.expert_bias && s.etp > 1,
+              "biases on experts that are split (etp); Megatron Core refuses them"),
           text_if(tp_overlap && s.tp > 1 && !s.sequence,
               "tensor-parallel moves beside compute without sequence_parallel; Megatron-Bridge switches "
               "tp_comm_overlap off"),
