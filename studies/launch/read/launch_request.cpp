@@ -252,6 +252,7 @@ Expected<LaunchReading> read_meaning(const Launch& launch, const LaunchHints& hi
     reading.notes.emplace_back("adapters of experts, where the program has any, are not forecast");
   reading.request.warnings.insert(reading.request.warnings.end(), run.warnings.begin(), run.warnings.end());
   reading.used = answers.used();
+  reading.node_ranks = run.node_ranks;
   for (std::string& text : answers.left_over(run.network.experts.count > 0)) reading.notes.push_back(std::move(text));
   return reading;
 }

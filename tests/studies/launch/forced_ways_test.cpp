@@ -115,6 +115,33 @@ TEST(ForcedWays, RolloutsInFrontOfAStepAreRefused) {
   EXPECT_THAT(of_megatron(""), HasSubstr("megatron-lm"));
 }
 
+/// Whoever starts Megatron Core.
+TEST(ForcedWays, DistMuonsSharesAreSaidOfAllThatRunIt) {
+  const char* said = "the optimizer dist_muon lies in shards";
+  const auto notes = [](const std::string& text) {
+    const auto launch = meant_launches::read_in(text, "run.sh");
+    if (!launch) return to_text(launch.error());
+    LaunchHints hints;
+    hints.gpus = 8;
+    const auto reading = read_meaning(*launch, hints);
+    return reading ? fmt::format("{}", fmt::join(reading->notes, "\n")) : to_text(reading.error());
+  };
+  EXPECT_THAT(notes("megatron sft --model Qwen/Qwen2.5-7B --optimizer dist_muon --packing true --max_length 4096\n"),
+      HasSubstr(said));
+  EXPECT_THAT(notes("megatron sft --model Qwen/Qwen2.5-7B --packing true --max_length 4096\n"), Not(HasSubstr(said)));
+}
+
+/// swift/megatron/arguments/megatron_args.py: the optimizer in shards is its default, and switched off beside Muon.
+TEST(ForcedWays, SwiftSwitchesShardsOffBesideMuon) {
+  const auto run = [](const std::string& more) {
+    return meaning_of("megatron sft --model Qwen/Qwen2.5-7B --packing true --max_length 4096 " + more + "\n", "run.sh");
+  };
+  EXPECT_THAT(run(""), HasSubstr("zero=1"));
+  EXPECT_THAT(run("--optimizer muon"), AllOf(HasSubstr("megatron-swift"), Not(HasSubstr("zero=1"))));
+  EXPECT_THAT(run("--optimizer muon --use_distributed_optimizer true"), Not(HasSubstr("zero=1")));
+  EXPECT_THAT(run("--optimizer dist_muon"), HasSubstr("zero=1"));
+}
+
 TEST(ForcedWays, ShardsThatTheNameOfAnOptimizerBrings) {
   EXPECT_THAT(of_megatron("--optimizer dist_muon"), HasSubstr("zero=1"));
   EXPECT_THAT(of_megatron("--optimizer muon --use-distributed-optimizer"), HasSubstr("zero=1"));
