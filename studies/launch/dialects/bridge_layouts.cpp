@@ -19,12 +19,14 @@ struct BridgeLayout {
   std::string_view builder;
   std::int64_t stages, chunks, each, last;
 };
-constexpr std::string_view deepseek = "_get_deepseek_v3_pipeline_layout", kimi = "_get_kimi_k2_pipeline_layout",
-                           moonlight = "_get_moonlight_pipeline_layout";
-constexpr BridgeLayout bridge_layouts[] = {{deepseek, 4, 1, 16, 13}, {deepseek, 8, 1, 8, 5}, {deepseek, 4, 2, 8, 5},
-    {deepseek, 16, 1, 4, 1}, {deepseek, 8, 2, 4, 1}, {deepseek, 4, 4, 4, 1}, {kimi, 4, 1, 16, 13}, {kimi, 8, 1, 8, 5},
-    {kimi, 4, 2, 8, 5}, {kimi, 16, 1, 4, 1}, {kimi, 8, 2, 4, 1}, {kimi, 4, 4, 4, 1}, {kimi, 2, 8, 4, 1},
-    {moonlight, 2, 1, 14, 13}, {moonlight, 4, 1, 7, 6}, {moonlight, 2, 2, 7, 6}};
+constexpr std::string_view deepseek_layout = "_get_deepseek_v3_pipeline_layout",
+                           kimi_layout = "_get_kimi_k2_pipeline_layout",
+                           moonlight_layout = "_get_moonlight_pipeline_layout";
+constexpr BridgeLayout bridge_layouts[] = {{deepseek_layout, 4, 1, 16, 13}, {deepseek_layout, 8, 1, 8, 5},
+    {deepseek_layout, 4, 2, 8, 5}, {deepseek_layout, 16, 1, 4, 1}, {deepseek_layout, 8, 2, 4, 1},
+    {deepseek_layout, 4, 4, 4, 1}, {kimi_layout, 4, 1, 16, 13}, {kimi_layout, 8, 1, 8, 5}, {kimi_layout, 4, 2, 8, 5},
+    {kimi_layout, 16, 1, 4, 1}, {kimi_layout, 8, 2, 4, 1}, {kimi_layout, 4, 4, 4, 1}, {kimi_layout, 2, 8, 4, 1},
+    {moonlight_layout, 2, 1, 14, 13}, {moonlight_layout, 4, 1, 7, 6}, {moonlight_layout, 2, 2, 7, 6}};
 
 /// "Ettt|ttt|ttmL", as Megatron-LM writes it.
 std::string layout_text(const BridgeLayout& row, std::int64_t predictors) {
@@ -37,8 +39,8 @@ std::string layout_text(const BridgeLayout& row, std::int64_t predictors) {
 
 }  // namespace
 
-/// The builder that a recipe names is called again where its stages change (recipes/utils/...), so that those of the
-/// launch decide. Error: stages of which it has no layout.
+/// The builder that a recipe names is called again where its stages change (scripts/training/recipe_runner.py), so that
+/// those of the launch decide. Error: stages of which it has no layout.
 Expected<void> take_bridge_layout(DialectWords& words) {
   constexpr std::string_view place = "model._pipeline_model_parallel_layout_builder",
                              layout = "model.pipeline_model_parallel_layout";

@@ -13,8 +13,8 @@ namespace {
 const NetworkSpec& network_of(const EmitPlan& plan) { return plan.scenario->network.row; }
 
 /// A model that torchtitan does not ship is somebody's own, of which nothing is known.
-TorchtitanModel titan_model(const EmitPlan& plan) {
-  const TorchtitanModel* model = torchtitan_model(network_of(plan).id);
+TorchtitanModel shipped_model(const EmitPlan& plan) {
+  const TorchtitanModel* model = torchshipped_model(network_of(plan).id);
   return model == nullptr ? TorchtitanModel{} : *model;
 }
 
@@ -46,9 +46,9 @@ constexpr RefusalRow refusal_rows[] = {
     {"nemo", [](const EmitPlan& plan) { return plan.split.zero >= 2 && has_stages_inside(plan.split); },
      {"ZeRO 2 or 3 with stages nearer than data ranks", "--zero 1"}},
     // pytorch/torchtitan@v0.2.2: torchtitan/models/*/infra/parallelize.py, torchtitan/distributed/dual_pipe_v.py
-    {"torchtitan", [](const EmitPlan& plan) { return plan.split.pp > 1 && !titan_model(plan).stages; },
+    {"torchtitan", [](const EmitPlan& plan) { return plan.split.pp > 1 && !shipped_model(plan).stages; },
      {"stages of this network", "--pp 1"}},
-    {"torchtitan", [](const EmitPlan& plan) { return plan.split.cp > 1 && !titan_model(plan).context; },
+    {"torchtitan", [](const EmitPlan& plan) { return plan.split.cp > 1 && !shipped_model(plan).context; },
      {"context parallelism of this network, which runs flex attention", "--cp 1"}},
     {"torchtitan", [](const EmitPlan& plan) {
        return plan.split.schedule == "dualpipev" && plan.split.pp > 1 && plan.split.ep > 1 &&

@@ -64,7 +64,7 @@ TEST(ForcedWays, KindsOfContextParallelism) {
 }
 
 /// A launch of Megatron-LM with more words.
-Expected<Launch> launch_with(const std::string& more) {
+Expected<Launch> megatron_with(const std::string& more) {
   return meant_launches::read_in("torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 24 "
                                  "--hidden-size 2048 --num-attention-heads 16 --seq-length 2048 "
                                  "--max-position-embeddings 2048 --vocab-size 32000 --bf16 "
@@ -75,7 +75,7 @@ Expected<Launch> launch_with(const std::string& more) {
 
 /// What it is warned of.
 std::string warned_of(const std::string& more) {
-  const auto launch = launch_with(more);
+  const auto launch = megatron_with(more);
   if (!launch) return to_text(launch.error());
   const auto reading = read_meaning(*launch, {});
   return reading ? fmt::format("{}", fmt::join(reading->request.warnings, "\n")) : to_text(reading.error());
@@ -91,7 +91,7 @@ TEST(ForcedWays, ScalesOfBlocksAndRowsAreSaid) {
 /// Two operators with masks of their own: each is trained with or without.
 TEST(ForcedWays, EitherDropoutIsForecastAlone) {
   const auto trained = [](const std::string& arguments) {
-    const auto launch = launch_with(arguments);
+    const auto launch = megatron_with(arguments);
     EXPECT_TRUE(launch) << to_text(launch.error());
     const auto reading = read_meaning(*launch, {});
     EXPECT_TRUE(reading) << to_text(reading.error());
