@@ -14,7 +14,7 @@ const NetworkSpec& network_of(const EmitPlan& plan) { return plan.scenario->netw
 
 /// A model that torchtitan does not ship is somebody's own, of which nothing is known.
 TorchtitanModel shipped_model(const EmitPlan& plan) {
-  const TorchtitanModel* model = torchshipped_model(network_of(plan).id);
+  const TorchtitanModel* model = torchtitan_model(network_of(plan).id);
   return model == nullptr ? TorchtitanModel{} : *model;
 }
 
