@@ -138,9 +138,9 @@ Expected<void> take_kimi_optimizer(DialectWords& words) {
   const bool muon = given->value.find("\"muon\"") != given->value.npos;
   if (!muon && given->value.find("\"adam\"") == given->value.npos)
     return tl::unexpected(words.limit(*given, "an optimizer that is not known here"));
-  words.put("optimizer.optimizer", muon ? "dist_muon" : "adam", "_apply_kimi_k2_optimizer");
+  words.put("optimizer.optimizer", muon ? "dist_muon" : "adam");
   for (const std::string_view name : {"ddp.use_distributed_optimizer", "ddp.overlap_param_gather"})
-    words.put(name, muon ? "false" : "true", "_apply_kimi_k2_optimizer");
+    words.put(name, muon ? "false" : "true");
   words.drop("_apply_kimi_k2_optimizer");
   return {};
 }
