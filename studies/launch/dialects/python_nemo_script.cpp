@@ -2,9 +2,13 @@
 // nemo/collections/llm/recipes and set parts of it.
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
