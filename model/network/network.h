@@ -121,7 +121,9 @@ struct NetworkSpec {
   std::int64_t embedded_only = 0;         ///< words that are looked up and never guessed (Llama 3.2 Vision's images: 8)
   bool embedding_norm = false;            ///< BLOOM normalises after the embedding
   std::int64_t token_types = 0;           ///< rows of a second table that is added to the embedding (BERT: 2)
-  bool dropout = false;                   ///< dropout trained with (attention, residual)
+  bool dropout = false;                   ///< dropout trained with, on attention's weights and the residual stream
+  bool no_attention_dropout = false;      ///< on the stream alone (Megatron's attention_dropout 0)
+  bool no_hidden_dropout = false;         ///< on attention's weights alone (its hidden_dropout 0)
   std::int64_t published_parameters = 0;  ///< exact published count; 0 = not published
   std::string published_parameters_billion;  ///< where only a rounded count is printed: its digits, "529.6"
 };

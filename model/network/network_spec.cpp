@@ -267,6 +267,8 @@ constexpr auto layer_members = [](auto& file, auto& spec) {
   file.optional("tied_embeddings", spec.tied_embeddings);
   file.optional("embedding_norm", spec.embedding_norm);
   file.optional("dropout", spec.dropout);
+  file.rare("no_attention_dropout", spec.no_attention_dropout);
+  file.rare("no_hidden_dropout", spec.no_hidden_dropout);
 };
 
 /// An encoder: layers of one kind, read from words or from numbers at each position; or no layers, and these alone.

@@ -45,11 +45,11 @@ bool runs_otherwise(const Launch& launch, const LaunchHints& hints, const Argume
 
 /// Nodes of the launch that are smaller than those of the machine lie apart where the forecast has them together. A
 /// rack's nodes are one to its fabric, so they may be of any size. Whoever tells the GPUs, the launch or a flag, the
-/// launcher's count on a node holds.
-Expected<void> check_nodes(
-    const Launch& launch, const LaunchHints& hints, const Scenario& scenario, std::vector<std::string>& warnings) {
+/// count on a node, of the launcher or of the configuration, holds.
+Expected<void> check_nodes(const Launch& launch, std::int64_t node_ranks, const LaunchHints& hints,
+    const Scenario& scenario, std::vector<std::string>& warnings) {
   constexpr std::int64_t largest_node = 16;
-  const std::int64_t here = launch.gpus_per_node, there = scenario.machine.row.levels.front().gpus;
+  const std::int64_t here = node_ranks, there = scenario.machine.row.levels.front().gpus;
   const std::int64_t smallest = std::min(here, there);
   if (here == 0 || here == there || scenario.plan.gpus <= smallest || there > largest_node) return {};
   std::string text = fmt::format("{} GPUs on each node, and {} has {}", here, scenario.machine.row.name, there);
@@ -66,7 +66,8 @@ Expected<void> check_nodes(
 
 /// What explain calls wrong of the arguments as they stand: the framework refuses it, or it does not do what it says.
 Expected<std::vector<std::string>> wrong_in(
-    const Launch& launch, const LaunchHints& hints, Request& asked, const Arguments& arguments) {
+    const Launch& launch, const LaunchHints& hints, LaunchReading& reading, const Arguments& arguments) {
+  Request& asked = reading.request;
   std::vector<std::string> wrong;
   Request request = asked;
   if (!take_flags(request, arguments)) return wrong;
@@ -74,7 +75,7 @@ Expected<std::vector<std::string>> wrong_in(
   explained.launch = &launch;
   auto scenario = complete(request);
   if (!scenario) return wrong;  // the command itself says why
-  TRY(check_nodes(launch, hints, *scenario, asked.warnings));
+  TRY(check_nodes(launch, reading.node_ranks, hints, *scenario, asked.warnings));
   if (runs_otherwise(launch, hints, arguments)) return wrong;
   for (std::string& text : other_gpus(launch, scenario->machine.row)) asked.warnings.push_back(std::move(text));
   explained.scenario = std::move(*scenario);
@@ -110,7 +111,7 @@ Expected<Request> read_launch_request(const LaunchSource& source, const Argument
   TRY(const auto hints, launch_hints(arguments));
   TRY(const auto launch, read_launch(source));
   TRY(auto reading, read_meaning(launch, hints));
-  TRY(const auto wrong, wrong_in(launch, hints, reading.request, arguments));
+  TRY(const auto wrong, wrong_in(launch, hints, reading, arguments));
   reading.notes.insert(reading.notes.end(), wrong.begin(), wrong.end());
   reading.request.notes = std::move(reading.notes);
   return std::move(reading.request);

@@ -162,7 +162,8 @@ Expected<Chosen<NetworkSpec>> read_shown(const std::string& text, const std::str
 std::string layers_of(NetworkSpec network) {
   network.id = network.name = "same";
   network.source.clear(), network.aliases.clear(), network.family.clear(), network.published_parameters_billion.clear();
-  network.published_parameters = 0, network.sequence = 1, network.dropout = false;
+  network.published_parameters = 0, network.sequence = 1;
+  network.dropout = network.no_attention_dropout = network.no_hidden_dropout = false;
   if (!has_plain_mlp(network)) network.ffn_hidden = 1;
   return write_network(network);
 }

@@ -62,6 +62,41 @@ TEST(EmitCommand, AnotherNetworkIsNotWritten) {
       HasSubstr("1 prediction module; it trains none"));
 }
 
+/// The error names flags, and with these the plan is written.
+TEST(EmitCommand, APlanThatTheFrameworkRefusesIsNotWritten) {
+  struct Row {
+    const char *run, *target, *reason, *instead;
+  };
+  const Row rows[] = {
+      {"mixtral-8x7b --gpus 16 --tp 2 --sp off --zero 1", "megatron", "without sequence parallelism", "--sp on"},
+      {"mixtral-8x7b --gpus 16 --tp 2 --ep 4 --sp off --zero 1", "nemo", "without sequence parallelism", "--sp on"},
+      {"gpt-oss-20b --gpus 16 --tp 2 --ep 4 --etp 2 --zero 1", "megatron", "biases on experts", "--etp 1"},
+      {"gpt-oss-20b --gpus 16 --tp 2 --ep 4 --etp 2 --zero 1", "nemo", "biases on experts", "--etp 1"},
+      {"gpt-oss-20b --gpus 16 --pp 2 --zero 3 --stack fsdp2", "torchtitan", "stages of this network", "--pp 1"},
+      {"deepseek-v2-lite --gpus 16 --cp 2 --zero 3 --stack fsdp2", "torchtitan", "context parallelism", "--cp 1"},
+      {"llama3-8b --gpus 16 --pp 2 --zero 2", "deepspeed", "ZeRO 2 or 3 beside stages", "--zero 1"},
+  };
+  for (const Row& row : rows) {
+    const std::string run =
+        fmt::format("predict {} --machine dgx-h100 --global-batch 64 --emit {}", row.run, row.target);
+    const Ran refused = run_line(run);
+    EXPECT_EQ(refused.code, 2) << run;
+    EXPECT_THAT(refused.out, IsEmpty()) << run;
+    EXPECT_THAT(refused.err, testing::AllOf(HasSubstr("refuses to train this plan"), HasSubstr(row.reason),
+                                 HasSubstr(std::string(row.instead) + " for the nearest plan")))
+        << run;
+    EXPECT_EQ(run_line(run + " --lenient").code, 0) << run;
+    std::string other = run;  // a flag stands once
+    const std::string flag = " " + std::string(row.instead).substr(0, std::string(row.instead).find(' ') + 1);
+    const std::size_t at = other.find(flag);
+    ASSERT_NE(at, std::string::npos) << run;
+    other.erase(at, other.find(" --", at + 1) - at);
+    const Ran nearest = run_line(other + " " + row.instead);
+    EXPECT_EQ(nearest.code, 0) << run << ": " << nearest.err;
+    EXPECT_THAT(nearest.out, Not(IsEmpty())) << run;
+  }
+}
+
 /// megatron/training/arguments.py of core_v0.19.0.
 TEST(EmitCommand, AnOptimizerGoesWithTheShardsThatItsFrameworkHas) {
   const auto emits = [](const char* optimizer, const char* zero) {

@@ -151,14 +151,16 @@ std::int64_t LaunchReader::starts_of_step(const LaunchLine& batch) const {
   return nodes;
 }
 
+/// 0 where the script does not set it, or to no count.
+std::int64_t LaunchReader::set_count(std::string_view name) const {
+  for (const ArgumentMap* names : {&out_.environment, &out_.exported})
+    if (const auto found = names->find(std::string(name)); found != names->end()) return launch_count(found->second);
+  return 0;
+}
+
 /// Variables that the script itself sets, against its job's header, and of WORLD_SIZE against what is started: it
 /// counts ranks, or with some operators of Kubernetes nodes.
 std::string LaunchReader::contradicted_variable(const LaunchLine& batch) const {
-  const auto said = [&](std::string_view name) -> std::int64_t {
-    for (const ArgumentMap* names : {&out_.environment, &out_.exported})
-      if (const auto found = names->find(std::string(name)); found != names->end()) return launch_count(found->second);
-    return 0;
-  };
   struct HeldVariable {
     std::string_view name;
     std::int64_t LaunchLine::*field;
@@ -170,12 +172,12 @@ std::string LaunchReader::contradicted_variable(const LaunchLine& batch) const {
       {"SLURM_NTASKS_PER_NODE", &LaunchLine::gpus_per_node, "tasks a node"}};
   for (const HeldVariable& row : held) {
     const bool of_step = row.field == &LaunchLine::nodes && in_step_ && step_nodes_ > 0;
-    const std::int64_t count = said(row.name), held_to = of_step ? step_nodes_ : batch.*row.field;
+    const std::int64_t count = set_count(row.name), held_to = of_step ? step_nodes_ : batch.*row.field;
     if (count > 0 && held_to > 0 && count != held_to)
       return fmt::format("the script sets {}={}, and its {} has {} {}", row.name, count, of_step ? "step" : "job",
           held_to, row.counts);
   }
-  const std::int64_t world = said("WORLD_SIZE"), nodes = out_.nodes > 0 ? out_.nodes : batch.nodes;
+  const std::int64_t world = set_count("WORLD_SIZE"), nodes = out_.nodes > 0 ? out_.nodes : batch.nodes;
   LaunchLine whole = out_;
   if (whole.nodes == 0) whole.nodes = batch.nodes;
   if (whole.gpus_per_node == 0 && whole.ranks == 0)
@@ -212,6 +214,10 @@ void LaunchReader::hold_against_job(const LaunchLine& batch) {
         launcher_, batch.gpus_per_node));
   if (told_nodes_ > 0 && job > told_nodes_ && !in_step_)  // the rest of the job may run something else
     out_.notes.push_back(fmt::format("{} is told {} nodes in a job of {}", launcher_, told_nodes_, job));
+  for (const std::string_view name : {"NNODES", "NUM_NODES"})
+    if (const std::int64_t set = set_count(name); set > 0 && told_nodes_ > 0 && set != told_nodes_)
+      out_.notes.push_back(fmt::format(
+          "the script sets {}={}, and {} is told {} nodes, which counts", name, set, launcher_, told_nodes_));
   const std::size_t colon = nodes_range_.find(':');
   const std::int64_t started = in_step_ && step_nodes_ > 0 ? step_nodes_ : job;
   if (colon == nodes_range_.npos || started <= 0) return;

@@ -56,6 +56,7 @@ class LaunchReader {
   [[nodiscard]] bool has_parts() const;
   void take_step();
   [[nodiscard]] std::int64_t starts_of_step(const LaunchLine& batch) const;
+  [[nodiscard]] std::int64_t set_count(std::string_view name) const;
   [[nodiscard]] std::string contradicted_variable(const LaunchLine& batch) const;
   void hold_against_job(const LaunchLine& batch);
 

@@ -1,6 +1,7 @@
 // What a batch system tells a script: header lines of Slurm and PBS, and the options of srun, as the variables that
 // jobs find set.
 #include <algorithm>
+#include <charconv>
 #include <utility>
 #include <vector>
 
@@ -103,6 +104,21 @@ bool has_header(std::string_view text) {
   return std::ranges::any_of(header_signs, [&](const HeaderSign& row) { return text.find(row.sign) != text.npos; });
 }
 
+/// LSF's "-n 64" counts slots of all nodes and "-R span[ptile=8]" those of each (man bsub); "" until both are known.
+std::string ShellReader::nodes_of_slots(std::string_view plain) {
+  const auto count = [](std::string_view digits) {
+    std::int64_t number = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    return number;
+  };
+  constexpr std::string_view slots = "-n ", tile = "ptile=";
+  const bool told = plain.find(' ' + std::string(slots)) != plain.npos, tiled = plain.find(tile) != plain.npos;
+  if (told) slots_ = count(digits_behind(plain, ' ' + std::string(slots)));
+  if (tiled) node_slots_ = count(digits_behind(plain, tile));
+  if ((!told && !tiled) || slots_ <= 0 || node_slots_ <= 0) return "";
+  return std::to_string((slots_ + node_slots_ - 1) / node_slots_);  // the last may have fewer
+}
+
 /// "#PBS -l select=16:ncpus=96:ngpus=8", "#PBS -l nodes=4:ppn=8:gpus=8", "#BSUB -nnodes 64" and their like in the words
 /// of Slurm. Chunks of several kinds, and more than one to a node, are left alone.
 void ShellReader::take_chunks(std::string_view plain, std::size_t line) {
@@ -112,7 +128,8 @@ void ShellReader::take_chunks(std::string_view plain, std::size_t line) {
       command.words.push_back({fmt::format("--{}={}", option, count), line, {}, false});
   };
   for (const auto& [option, count] : counted_options(plain)) put(option, count);
-  if (plain.starts_with("#BSUB")) put("gpus-per-node", digits_behind(plain, "num="));
+  if (plain.starts_with("#BSUB"))
+    put("gpus-per-node", digits_behind(plain, "num=")), put("nodes", nodes_of_slots(plain));
   if (const std::size_t nodes = plain.find("nodes="); plain.starts_with("#PBS") && nodes != plain.npos) {
     const std::string_view chunk = first_token(plain.substr(nodes));
     if (chunk.find('+') != chunk.npos) return;

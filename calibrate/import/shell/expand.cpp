@@ -177,6 +177,28 @@ void ShellWords::take_single_quote() {
   if (!cut_) ++at_;
 }
 
+/// $'a\tb': letters behind a backslash mean others (man bash, QUOTING). One that is not known here stays as written.
+void ShellWords::take_letters_quote() {
+  struct Escape {
+    char written, meant;
+  };
+  constexpr Escape escapes[] = {{'n', '\n'}, {'t', '\t'}, {'r', '\r'}, {'a', '\a'}, {'b', '\b'}, {'e', '\033'},
+      {'f', '\f'}, {'v', '\v'}, {'\\', '\\'}, {'\'', '\''}, {'"', '"'}, {'?', '?'}};
+  has_piece_ = quoted_ = true;
+  for (at_ += 2; at_ < text_.size() && text_[at_] != '\''; ++at_) {
+    if (text_[at_] != '\\' || at_ + 1 >= text_.size()) {
+      piece_.put(text_[at_], here());
+      continue;
+    }
+    const auto row = std::ranges::find(escapes, text_[at_ + 1], &Escape::written);
+    if (row == std::end(escapes)) piece_.put('\\', here()), piece_.put(text_[at_ + 1], here());
+    else piece_.put(row->meant, here());
+    ++at_;
+  }
+  cut_ = at_ >= text_.size();
+  if (!cut_) ++at_;
+}
+
 void ShellWords::take_double_quote() {
   const bool had_piece = has_piece_;
   has_piece_ = quoted_ = true;
@@ -246,6 +268,7 @@ void ShellWords::take_dollar(bool quoted) {
     return void(at_ = end + 1);
   }
   const std::string_view rest = text_.substr(at_ + 1);
+  if (!quoted && rest.starts_with('\'')) return take_letters_quote();
   if (rest.starts_with('{') || rest.starts_with('(')) {
     const std::size_t end = after_bracket(text_, at_ + 1);
     cut_ = end == text_.npos;

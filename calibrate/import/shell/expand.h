@@ -52,6 +52,7 @@ class ShellWords {
   void take_array();
   void take_marked();
   void take_single_quote();
+  void take_letters_quote();
   void take_double_quote();
   void take_escape(bool quoted);
   void take_dollar(bool quoted);

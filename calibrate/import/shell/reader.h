@@ -62,6 +62,7 @@ class ShellReader {
   void take_header(std::string_view plain, std::size_t line);
   void take_batch(std::string_view plain, std::size_t line);
   void take_chunks(std::string_view plain, std::size_t line);
+  std::string nodes_of_slots(std::string_view plain);
   void set_batch_variables(std::vector<ShellWord>& words, std::size_t end, std::size_t line);
   void set_plain(std::string_view name, std::string_view text, std::size_t line);
   Expected<void> take_command(Place& place);
@@ -182,7 +183,8 @@ class ShellReader {
   /// Of the script itself, or of one that sbatch is handed: its first command ends it.
   enum class Header : std::uint8_t { none, open, passed };
   Header heads_job_ = Header::open;
-  std::size_t job_ = 0, jobs_ = 0;  ///< the one that is read, and how many there are beside the text's own
+  std::int64_t slots_ = 0, node_slots_ = 0;  ///< of LSF's job: of all nodes, and of each
+  std::size_t job_ = 0, jobs_ = 0;           ///< the one that is read, and how many there are beside the text's own
   ShellScript out_;
 };
 

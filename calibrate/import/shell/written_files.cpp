@@ -70,6 +70,7 @@ void ShellReader::drop_outer_sizes() {
 }
 
 void ShellReader::enter_job(std::size_t job) {
+  slots_ = node_slots_ = 0;
   job_ = job;
   out_.commands.push_back({0, {{"#JOB", 0, {}, false}, {std::to_string(job), 0, {}, false}}, {}, {}, {}});
 }

@@ -97,7 +97,8 @@ void TransformerBuilder::unfused_core(const Core& core, int q, int k, int v, int
   Operator& softmax = add(name + ".softmax", tags, OperatorKind::opaque, "softmax", probabilities, {scores}, "softmax");
   softmax.whole_loops = {core.t};
   if (sinks >= 0) softmax.inputs.push_back(whole(sinks));
-  const int kept = dropped(name, probabilities, tags, "attention_dropout");
+  const int kept =
+      spec_->no_attention_dropout ? probabilities : dropped(name, probabilities, tags, "attention_dropout");
   Operator& pv = add(name + ".context", tags, OperatorKind::einsum, "", o, {kept});
   pv.inputs.push_back(keys(v, core));
   pv.monoid = Monoid::sum;

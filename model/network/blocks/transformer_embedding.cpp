@@ -48,7 +48,7 @@ void TransformerBuilder::embedding() {
     x = y;
   }
   if (spec_->embedding_norm) x = norm("norm0", x, {"norm", "embed"});
-  x = dropped("embed", x, {"embed"}, "embedding_dropout");
+  if (!spec_->no_hidden_dropout) x = dropped("embed", x, {"embed"}, "embedding_dropout");
   if (iw_ >= 0) {
     embedded_ = activation("X0.lent", {b_, s_, h_});
     add("embed.lent", {"embed"}, OperatorKind::linear, "scale", embedded_, {x}, "embedding");

@@ -9,7 +9,7 @@ int TransformerBuilder::residual(const std::string& name, int stream, int y, std
   if (mixes_streams()) return spread(name, stream, y, mixed_);
   const Tags tags{"residual"};
   if (spec_->linear_bias && !bias_dims.empty()) y = biased(name, y, std::move(bias_dims), tags, "bias_dropout_add");
-  y = dropped(name, y, tags, "bias_dropout_add");
+  if (!spec_->no_hidden_dropout) y = dropped(name, y, tags, "bias_dropout_add");
   if (gate >= 0) {
     const int gated = activation(name + ".gated", {b_, s_, h_});
     add(name + ".gate", tags, OperatorKind::nonlinear, "multiply", gated, {y, gate}, "bias_dropout_add");

@@ -223,6 +223,12 @@ void check_crossing(Rules& rules) {
   rules.require(n.distances == 0 || (n.latent.kv_rank == 0 && n.compressed.q_rank == 0 && n.sparse.top_k == 0 &&
                                         n.shapes.empty() && !n.attention_sinks),
       "distances", "relative positions stand with plain attention of one shape", "other positions");
+  rules.require(n.dropout || !n.no_attention_dropout, "no_attention_dropout", "nothing is dropped",
+      "\"dropout\": true beside it, or without it");
+  rules.require(n.dropout || !n.no_hidden_dropout, "no_hidden_dropout", "nothing is dropped",
+      "\"dropout\": true beside it, or without it");
+  rules.require(!n.no_attention_dropout || !n.no_hidden_dropout, "no_hidden_dropout",
+      "dropout on neither attention's weights nor the stream is none", "\"dropout\": false");
   rules.require(!n.no_key_bias || n.linear_bias || n.qkv_bias, "no_key_bias", "no projection has a bias",
       "linear_bias or qkv_bias");
 }

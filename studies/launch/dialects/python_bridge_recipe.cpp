@@ -118,6 +118,33 @@ void take_helpers(DialectWords& words) {
   words.drop("apply_flex_dispatcher_backend");
 }
 
+/// float(cfg.model.rotary_base) and int(40): the number that stands, in another type.
+void take_number_types(DialectWords& words) {
+  std::vector<std::string> typed;
+  for (const GivenArgument& given : words.launch.arguments)
+    if (given.name.ends_with(".class") && (given.value == "float" || given.value == "int"))
+      typed.push_back(given.name.substr(0, given.name.size() - std::string_view(".class").size()));
+  for (const std::string& name : typed) {
+    const std::string number = words.value(name + ".0");
+    if (!number.empty()) words.put(name, number, name + ".0");
+    words.drop(name + ".0"), words.drop(name + ".class");
+  }
+}
+
+/// recipes/kimi/h100/kimi_k2.py: the optimizer by its word.
+Expected<void> take_kimi_optimizer(DialectWords& words) {
+  const GivenArgument* given = words.last("_apply_kimi_k2_optimizer");
+  if (given == nullptr) return {};
+  const bool muon = given->value.find("\"muon\"") != given->value.npos;
+  if (!muon && given->value.find("\"adam\"") == given->value.npos)
+    return tl::unexpected(words.limit(*given, "an optimizer that is not known here"));
+  words.put("optimizer.optimizer", muon ? "dist_muon" : "adam");
+  for (const std::string_view name : {"ddp.use_distributed_optimizer", "ddp.overlap_param_gather"})
+    words.put(name, muon ? "false" : "true");
+  words.drop("_apply_kimi_k2_optimizer");
+  return {};
+}
+
 /// default_peft_config("lora", dim=8): adapters of LoRA with the settings that stand behind (recipes/utils/
 /// dataset_utils.py). Error: another scheme, or one that is not known.
 Expected<void> take_adapter_scheme(DialectWords& words) {
@@ -163,6 +190,9 @@ Expected<void> open_bridge_recipe(Launch& launch, const std::string& function) {
   TRY(take_adapter_scheme(words));
   settle_words(words);
   take_helpers(words);
+  take_number_types(words);
+  TRY(take_kimi_optimizer(words));
+  TRY(take_bridge_layout(words));
   std::erase_if(launch.arguments, says_nothing);
   return {};
 }

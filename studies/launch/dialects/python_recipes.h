@@ -14,6 +14,10 @@ namespace stepcast::launch {
 /// from a function that is not known here, or a network that it does not name.
 Expected<void> open_bridge_recipe(Launch& launch, const std::string& function);
 
+class DialectWords;
+/// Puts the layers of stages where a function of the recipe's file makes them (bridge_layouts.cpp).
+Expected<void> take_bridge_layout(DialectWords& words);
+
 /// Does it take a recipe of NeMo 2, "llm.llama3_8b.pretrain_recipe(...)"?
 bool is_nemo_script(std::string_view text);
 /// The recipe with what the script sets of it; parameters of its function are as that has them unless `defined` says.

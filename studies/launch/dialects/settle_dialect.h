@@ -29,6 +29,8 @@ Expected<void> settle_swift(DialectWords& words);
 Expected<void> settle_nemo(DialectWords& words);
 /// TRL's fine-tuning, among the programs on Hugging Face's Trainer: its own defaults.
 Expected<void> settle_trl(DialectWords& words);
+/// Is it one of TRL's fine-tunings?
+bool is_trl(DialectWords& words);
 /// Programs on Hugging Face's Trainer, and DeepSpeed's and accelerate's where they run one.
 Expected<void> settle_trainer(DialectWords& words);
 

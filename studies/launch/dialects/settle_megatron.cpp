@@ -135,6 +135,10 @@ Expected<void> settle_megatron(DialectWords& words) {
 
 /// swift/megatron/arguments/megatron_args.py: a network of Hugging Face, and defaults of its own.
 Expected<void> settle_megatron_swift(DialectWords& words) {
+  if (const std::string optimizer = words.value("optimizer"); optimizer.find("muon") != optimizer.npos) {
+    words.put("use_distributed_optimizer", "false", "optimizer");
+    words.note(fmt::format("use_distributed_optimizer false: ms-swift switches it off beside {:.40}", optimizer));
+  }
   words.put_defaults({{"micro_batch_size", "1"}, {"global_batch_size", "16"}, {"recompute_granularity", "selective"},
       {"use_distributed_optimizer", "true"}, {"expert_tensor_parallel_size", "1"}});
   if (words.is_on("use_megatron_fsdp")) words.put_default("data_parallel_sharding_strategy", "optim_grads_params");

@@ -206,7 +206,7 @@ Expected<void> settle_program(DialectWords& words) {
 /// The Trainer's own program of accelerate's and DeepSpeed's launches: one with a network of Hugging Face.
 bool runs_trainer(DialectWords& words) {
   const bool named = words.has_any({"model_name_or_path", "model_name"});
-  return named && (words.has("per_device_train_batch_size") || words.launch.program == "trl sft");
+  return named && (words.has("per_device_train_batch_size") || is_trl(words));
 }
 
 }  // namespace

@@ -48,12 +48,18 @@ TrlReleases releases_of(DialectWords& words) {
   return known;
 }
 
+}  // namespace
+
+/// By its command, by its programs (sft.py, sft_gpt_oss.py and their like of examples/scripts), or by names that it
+/// alone has.
 bool is_trl(DialectWords& words) {
   const std::string& program = words.launch.program;
-  return program == "sft.py" || program == "run_sft.py" || program == "trl sft" ||
+  return (program.starts_with("sft") && program.ends_with(".py")) || program == "run_sft.py" || program == "trl sft" ||
          words.has_any({"dataset_train_split", "dataset_test_split", "packing_strategy", "eval_packing",
              "completion_only_loss", "assistant_only_loss", "chat_template_path"});
 }
+
+namespace {
 
 /// Is it told, by its name or by another that stands for it?
 bool is_told(DialectWords& words, const TrlDefault& row) {

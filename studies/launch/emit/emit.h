@@ -31,8 +31,8 @@ struct Emission {
   std::string text;
   /// what the framework cannot express, each with what it does instead; "" = all is said
   std::vector<std::string> unsaid;
-  /// of these, what leaves another network than the plan's, or an optimizer whose shards the framework refuses; other
-  /// refusals of frameworks are said and written
+  /// of these, what leaves another network than the plan's, or an optimizer whose shards the framework refuses; plans
+  /// that it refuses are rows of refused_plans.cpp
   std::vector<std::string> refused;
   /// flags that stand beside the file when it is read back, since its program, not the file, says them: "--gpus 64
   /// --micro-batch 2"; "" = the text has all

@@ -91,7 +91,7 @@ NemoSettings network_settings(const EmitPlan& plan) {
   const bool windowed = has_windows(n, sequence_of(plan)) && !n.window.chunks;
   const NemoActivation activation = nemo_activation(n);
   const bool latent = n.latent.kv_rank > 0;
-  const std::string dropout = n.dropout ? "0.1" : "0.0";
+  const auto dropout = [&](bool spared) { return n.dropout && !spared ? "0.1" : "0.0"; };
   return {"model", "the network",
       {{"seq_length", nemo_number(sequence_of(plan))}, {"num_layers", nemo_number(n.layers)},
           {"hidden_size", nemo_number(n.hidden)}, {"ffn_hidden_size", nemo_number(n.ffn_hidden)},
@@ -107,8 +107,8 @@ NemoSettings network_settings(const EmitPlan& plan) {
           {"window_size", nemo_if(windowed, fmt::format("[{}, 0]", n.window.positions - 1)),
               "keys before a query and behind it"},
           {"window_attn_skip_freq", nemo_if(windowed, nemo_window_layers(n, sequence_of(plan)))},
-          {"attention_dropout", dropout}, {"hidden_dropout", dropout}, {"mtp_num_layers", nemo_or_null(n.mtp_layers)},
-          {"multi_latent_attention", true_false(latent)},
+          {"attention_dropout", dropout(n.no_attention_dropout)}, {"hidden_dropout", dropout(n.no_hidden_dropout)},
+          {"mtp_num_layers", nemo_or_null(n.mtp_layers)}, {"multi_latent_attention", true_false(latent)},
           {"q_lora_rank", nemo_if(latent, nemo_or_null(n.latent.q_rank))},
           {"kv_lora_rank", nemo_if(latent, nemo_number(n.latent.kv_rank))},
           {"qk_head_dim", nemo_if(latent, nemo_number(n.latent.nope_dim))},
@@ -247,6 +247,8 @@ void add_nemo_split_gaps(std::vector<std::string>& unsaid, const EmitPlan& plan)
               s.recompute.layers, s.chunks, nemo_recompute_layers(s)),
           text_if(s.ep > 1 && s.tp > 1 && !s.sequence,
               "experts beside tensor parallelism without sequence_parallel; Megatron Core refuses to train so"),
+          text_if(scenario.network.row.experts.expert_bias && s.etp > 1,
+              "biases on experts that are split (etp); Megatron Core refuses them"),
           text_if(tp_overlap && s.tp > 1 && !s.sequence,
               "tensor-parallel moves beside compute without sequence_parallel; Megatron-Bridge switches "
               "tp_comm_overlap off"),

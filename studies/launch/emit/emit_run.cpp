@@ -7,6 +7,7 @@
 
 #include "studies/launch/asked_run.h"
 #include "studies/launch/emit/emit.h"
+#include "studies/launch/emit/refused_plans.h"
 
 namespace stepcast::launch {
 namespace {
@@ -26,6 +27,17 @@ void print_limits(const EmitTarget& target, const Emission& emission, Console& c
     console.err << fmt::format("stepcast: read it back with {} {} {}\n", target.flag, target.file, emission.beside);
 }
 
+/// A plan that nobody can run is not written: the error names the flags of the nearest one.
+Expected<void> check_refused(const EmitTarget& target, const EmitPlan& plan) {
+  const std::vector<RefusedPlan> refused = refused_plans(target, plan);
+  if (refused.empty()) return {};
+  std::vector<std::string_view> reasons, flags;
+  for (const RefusedPlan& row : refused) reasons.push_back(row.what), flags.push_back(row.instead);
+  return fail(emit_name, fmt::format("{} refuses to train this plan: {}", target.id, fmt::join(reasons, "; ")),
+      fmt::format(
+          "{} for the nearest plan that it trains, or --lenient for the launch of this one", fmt::join(flags, " ")));
+}
+
 }  // namespace
 
 Expected<void> emit_run(const Arguments& arguments, const Scenario& scenario, Console& console) {
@@ -33,6 +45,7 @@ Expected<void> emit_run(const Arguments& arguments, const Scenario& scenario, Co
   TRY(auto plan, plan_to_emit(scenario));
   TRY(const auto launch, launch_asked(arguments));
   if (launch) plan.like = &*launch;
+  if (!arguments.has("--lenient")) TRY(check_refused(*target, plan));
   const Emission emission = target->emit(plan);
   if (!emission.refused.empty() && !arguments.has("--lenient"))
     return fail(emit_name,

@@ -192,9 +192,9 @@ EmittedGroup megatron_network(const EmitPlan& plan, Unsaid& unsaid) {
   write_block_form(network, unsaid);
   write_pattern(network, group, unsaid);
   add_network_gaps(unsaid, network);
-  const std::string dropout = number_text(network.dropout ? usual_dropout : 0);
-  group.add("attention-dropout", dropout);
-  group.add("hidden-dropout", dropout);
+  const auto dropout = [&](bool spared) { return number_text(network.dropout && !spared ? usual_dropout : 0); };
+  group.add("attention-dropout", dropout(network.no_attention_dropout));
+  group.add("hidden-dropout", dropout(network.no_hidden_dropout));
   if (!network.tied_embeddings) group.add_flag("untie-embeddings-and-output-weights");
   if (network.mtp_layers > 0 && network.pattern.empty())
     group.add("mtp-num-layers", network.mtp_layers, "prediction modules behind the last layer");

@@ -76,7 +76,8 @@ constexpr Dialect dialect_rows[] = {
     {"NeMo Automodel", "", "step_scheduler. model.|step_scheduler. distributed.", sizes_and_plan, false,
      "automodel finetune|automodel pretrain|nemo_automodel.cli.app"},
     // aws/sagemaker-hyperpod-recipes, recipes_collection and launcher_scripts: a command names a recipe of its own
-    {"SageMaker HyperPod's recipes", "", "training_config.model_config. run.|recipes base_results_dir", sizes_and_plan, true},
+    {"SageMaker HyperPod's recipes", "", "training_config.model_config. run.|run.model_type training_config.|"
+                                         "recipes base_results_dir", sizes_and_plan, true},
     // PrimeIntellect-ai/prime-rl, configs and examples
     {"prime-rl", "", "model.name data.seq_len deployment.|model.name data.seq_len renderer.|"
                      "model.name data.seq_len optim.lr", sizes_and_plan},

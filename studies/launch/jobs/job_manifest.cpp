@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "calibrate/import/shell/text.h"
 #include "model/base/contains.h"
 #include "model/yaml/yaml.h"
 #include "studies/launch/jobs/pod_script.h"
@@ -123,15 +124,43 @@ class ManifestReader {
   std::string run_;
 };
 
-/// $NAME and ${NAME}, as envsubst puts them into templates of manifests; what a container runs is filled in as a script
-/// is, whose own settings count first.
-void fill_in(YamlNode& node, const std::map<std::string, std::string>& defined) {
-  constexpr std::string_view run[] = {"command", "args", "env", "entrypoint"};
-  if (std::ranges::find(run, node.key) != std::end(run)) return;
-  for (const auto& [name, value] : defined)
-    if (node.text == "$" + name || node.text == "${" + name + "}") node.text = value;
+/// $NAME and ${NAME} of a text, where they are defined.
+std::string filled_in(std::string_view text, const std::map<std::string, std::string>& defined) {
+  std::string out;
+  while (!text.empty()) {
+    const bool braced = text.starts_with("${");
+    const std::size_t begin = braced ? 2 : 1;
+    std::size_t end = begin;
+    while (end < text.size() && calibrate::is_shell_name(text[end])) ++end;
+    const bool closed = !braced || (end < text.size() && text[end] == '}');
+    const auto found =
+        text[0] == '$' && closed ? defined.find(std::string(text.substr(begin, end - begin))) : defined.end();
+    if (found == defined.end()) out += text[0], text.remove_prefix(1);
+    else out += found->second, text.remove_prefix(end + (braced ? 1 : 0));
+  }
+  return out;
+}
+
+/// Is the text of a container a shell's, "bash -c ..."? Else its words are handed over as they stand.
+bool runs_shell(const YamlNode& container) {
+  const YamlNode* command = container.find("command");
+  if (command == nullptr) return false;
+  const std::string_view first = command->items.empty() ? std::string_view(command->text) : command->items.front().text;
+  const std::string_view program = first.substr(0, first.find_first_of(" \t\n"));
+  constexpr std::string_view shells[] = {"bash", "sh", "zsh", "dash"};
+  return std::ranges::find(shells, program.substr(program.rfind('/') + 1)) != std::end(shells);
+}
+
+/// As envsubst fills templates of manifests; what a shell runs is filled in as a script is, whose own settings count
+/// first.
+void fill_in(YamlNode& node, const std::map<std::string, std::string>& defined, bool shell = false) {
+  constexpr std::string_view run[] = {"command", "args"}, own[] = {"env", "entrypoint"};
+  if ((shell && std::ranges::find(run, node.key) != std::end(run)) || std::ranges::find(own, node.key) != std::end(own))
+    return;
+  node.text = filled_in(node.text, defined);
   for (YamlNode& item : node.items) fill_in(item, defined);
-  for (YamlNode& entry : node.entries) fill_in(entry, defined);
+  const bool by_shell = runs_shell(node);
+  for (YamlNode& entry : node.entries) fill_in(entry, defined, by_shell);
 }
 
 /// A ray job's own words.

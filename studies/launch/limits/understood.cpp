@@ -22,6 +22,7 @@ struct ProgramWord {
 };
 constexpr std::string_view another = "trains another kind of network", nothing = "does not train",
                            preferred = "trains by preferences or rewards",
+                           taught = "trains by a teacher or by answers of its own, which is not forecast",
                            prefixed = "trains with attention that is open over a prefix, which is not forecast";
 constexpr ProgramWord program_words[] = {{"bert", another}, {"_t5", another}, {"vision", another},
     {"biencoder", another}, {"_ict", another}, {"realm", another}, {"retro", another}, {"mamba", another},
@@ -31,6 +32,11 @@ constexpr ProgramWord program_words[] = {{"bert", another}, {"_t5", another}, {"
     {"create_doc_index", nothing}, {"convert", nothing}, {"merge_mp", nothing}, {"checkpoint", nothing},
     {"dpo", preferred}, {"grpo", preferred}, {"ppo_", preferred}, {"_ppo", preferred}, {"orpo_", preferred},
     {"_orpo", preferred}, {"_kto", preferred}, {"reward", preferred}, {"rlhf", preferred}, {" kto", preferred},
+    // huggingface/trl@f2cd57710a: examples/scripts
+    {"kto.py", preferred}, {"orpo.py", preferred}, {"cpo.py", preferred}, {"bco.py", preferred}, {"xpo.py", preferred},
+    {"tpo.py", preferred}, {"nash_md", preferred}, {"rloo", preferred}, {"gspo", preferred}, {"mpo_", preferred},
+    {"prm.py", preferred}, {"gkd", taught}, {"gold.py", taught}, {"distill", taught}, {"sdft", taught},
+    {"ssd.py", taught},
     // what ms-swift's and TRL's commands are told to do
     {" infer", nothing}, {" eval", nothing}, {" export", nothing}, {" deploy", nothing}, {" rollout", nothing},
     {" sample", nothing}, {" chat", nothing}, {" api", nothing}, {" merge", nothing}, {" serve", nothing},

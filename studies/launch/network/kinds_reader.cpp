@@ -111,11 +111,8 @@ class KindsReader {
     const double attention = ask_.number_or_default(Asked::attention_dropout).value_or(0),
                  hidden = ask_.number_or_default(Asked::hidden_dropout).value_or(0);
     spec_.dropout = attention > 0 || hidden > 0;
-    if ((attention > 0) != (hidden > 0))
-      subject_.out.warnings.push_back(fmt::format(
-          "dropout {} on attention's weights and {} behind sublayers: forecast as on both, with kernels and masks of "
-          "each",
-          attention, hidden));
+    spec_.no_attention_dropout = spec_.dropout && attention <= 0;
+    spec_.no_hidden_dropout = spec_.dropout && hidden <= 0;
   }
 
   const LaunchSubject& subject_;

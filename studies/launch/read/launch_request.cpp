@@ -27,10 +27,16 @@ std::string recompute_text(const Recompute& recompute) {
 /// its size.
 NetworkSpec named_by_kin(NetworkSpec spec, const std::string& where) {
   NetworkSpec other = spec;
-  other.dropout = !spec.dropout;
-  if (const NetworkSpec* kin = recognised(other))
-    spec.name = fmt::format("{}, {} dropout", kin->name, spec.dropout ? "with" : "without");
-  else if (spec.name == launch_stem(where))
+  other.no_attention_dropout = other.no_hidden_dropout = false;
+  const std::string_view how = spec.no_attention_dropout ? "with hidden dropout alone"
+                               : spec.no_hidden_dropout  ? "with attention dropout alone"
+                               : spec.dropout            ? "with dropout"
+                                                         : "without dropout";
+  for (const bool dropout : {!spec.dropout, spec.dropout}) {
+    other.dropout = dropout;
+    if (const NetworkSpec* kin = recognised(other)) return spec.name = fmt::format("{}, {}", kin->name, how), spec;
+  }
+  if (spec.name == launch_stem(where))
     spec.name = fmt::format("Own network of {:.3g} B parameters", 1e-9 * static_cast<double>(parameter_count(spec)));
   return spec;
 }
@@ -246,6 +252,7 @@ Expected<LaunchReading> read_meaning(const Launch& launch, const LaunchHints& hi
     reading.notes.emplace_back("adapters of experts, where the program has any, are not forecast");
   reading.request.warnings.insert(reading.request.warnings.end(), run.warnings.begin(), run.warnings.end());
   reading.used = answers.used();
+  reading.node_ranks = run.node_ranks;
   for (std::string& text : answers.left_over(run.network.experts.count > 0)) reading.notes.push_back(std::move(text));
   return reading;
 }

@@ -15,6 +15,7 @@ struct LaunchReading {
   Request request;                 ///< values' `where`: "run.sh:12 --micro-batch-size"
   std::vector<std::string> notes;  ///< what was assumed, and what is not taken into account
   std::set<std::string> used;      ///< names of arguments that were asked for
+  std::int64_t node_ranks = 0;     ///< on a node, as launcher or configuration tell them; 0: neither does
 };
 
 /// What the user says beside the launch.

@@ -41,6 +41,7 @@ struct LaunchedRun {
   std::optional<MeshOrder> order;
   std::int64_t lora_rank = 0;
   std::int64_t replicas = 1;              ///< of what is in shards, as --dp-replicate takes it
+  std::int64_t node_ranks = 0;            ///< on a node, as launcher or configuration tell them; 0: neither does
   std::string stack;                      ///< id, where an argument tells it; "" = the framework's
   std::optional<double> optimizer_bytes;  ///< of states per parameter, where they are not those of Adam
   bool own_name = false;                  ///< the network's name counts, whichever of the catalogue has its sizes

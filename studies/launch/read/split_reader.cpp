@@ -139,6 +139,11 @@ class SplitReader {
     if (first != nullptr && per_node && !nodes && hint == 0 && first->gpus == *per_node)
       subject_.out.warnings.push_back(fmt::format(
           "one node of {} GPUs, as {} tells no nodes: --gpus N for a larger job", *per_node, subject_.launch.where));
+    const bool of_several = printed && nodes && *nodes > 1 && *printed % *nodes == 0;
+    subject_.out.node_ranks = subject_.launch.gpus_per_node > 0 ? subject_.launch.gpus_per_node
+                              : per_node                        ? *per_node
+                              : of_several                      ? *printed / *nodes
+                                                                : 0;
     if (hint > 0 && subject_.hints.must_agree) p_.gpus = hint;
     else if (first != nullptr) p_.gpus = first->gpus;
     else return fail(subject_.launch.where, untold_gpus(), "--gpus N");
@@ -193,9 +198,10 @@ class SplitReader {
     const ShardingOptimizer* by_name = sharding_optimizer(optimizer);
     const bool distributed =
         (by_name != nullptr && by_name->always) || ask_.flag(Asked::sharded_optimizer, by_name != nullptr);
-    // megatron/training/arguments.py of core_v0.18.0 sets it for all but these two
-    const bool by_layer = subject_.framework.id == "megatron-lm" && distributed && !optimizer.empty() &&
-                          optimizer.find("adam") == optimizer.npos && optimizer != "sgd";
+    // megatron/training/arguments.py of core_v0.18.0 sets it for all but these two; dist_muon has it wherever it runs
+    const bool other =
+        subject_.framework.id == "megatron-lm" && optimizer.find("adam") == optimizer.npos && optimizer != "sgd";
+    const bool by_layer = distributed && !optimizer.empty() && (other || (by_name != nullptr && by_name->always));
     if (by_layer)
       subject_.note(fmt::format(
           "the optimizer {} lies in shards: each rank has whole weights, which are taken as even shares", optimizer));

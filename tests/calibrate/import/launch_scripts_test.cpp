@@ -279,11 +279,25 @@ TEST(LaunchScripts, AJobsHeaderEndsAtItsFirstCommand) {
   EXPECT_EQ(only_launch("#PBS -l select=4:ngpus=8\ncd b\n#PBS -l select=8:ngpus=8\n" + run).gpus(), 32);
   EXPECT_EQ(
       only_launch("#BSUB -W 2\ncd b\n#BSUB -nnodes 8\nsrun --ntasks-per-node 8 python train.py --x 1\n").gpus(), 64);
+  // LSF's slots, of all nodes and of each
+  const std::string slots = "srun --ntasks-per-node 8 python train.py --x 1\n";
+  EXPECT_EQ(only_launch("#BSUB -n 320 -R \"span[ptile=40]\"\n" + slots).gpus(), 64);
+  EXPECT_EQ(only_launch("#BSUB -n 320\n#BSUB -R \"span[ptile=40]\"\n" + slots).gpus(), 64);
+  EXPECT_EQ(only_launch("#BSUB -n 30 -R \"span[ptile=8]\"\n" + slots).gpus(), 32) << "the last has fewer slots";
   // A job that a script writes has a header of its own, and a shell reads none.
   EXPECT_EQ(only_launch("X=4\nsbatch <<E\n" + job + run + "E\n").gpus(), 32);
   EXPECT_EQ(only_launch("X=4\ncat > job.sh <<E\n" + job + run + "E\nsbatch job.sh\n").gpus(), 32);
   EXPECT_EQ(only_launch("X=4\ncat > job.sh <<E\n" + job + run + "E\n").gpus(), 32);
   EXPECT_EQ(only_launch("X=4\nbash <<E\n" + job + run + "E\n").gpus(), 0);
+}
+
+/// Letters behind backslashes in $'...', which is one word.
+TEST(LaunchScripts, QuotesOfLettersAreTakenOff) {
+  const LaunchLine launch =
+      only_launch("torchrun --nproc_per_node $'8' train.py --seq-length $'4096' --name $'a\\tb\\'c'\n");
+  EXPECT_EQ(launch.gpus(), 8);
+  EXPECT_EQ(launch.arguments.at("seq_length"), "4096");
+  EXPECT_EQ(launch.arguments.at("name"), "a\tb'c");
 }
 
 /// Counts that are not the run's: parts of several sizes, more nodes than the job has, and starts that do not meet.

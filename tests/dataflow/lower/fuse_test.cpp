@@ -158,6 +158,41 @@ TEST(Dropout, MasksAreKeptForBackward) {
   EXPECT_EQ(saved(c.layer()) - without, 2 * stream);
 }
 
+/// Each alone costs what it costs beside the other: both together are their sum.
+TEST(Dropout, OfAttentionAndOfTheStreamAreTwo) {
+  FuseCase c;
+  c.stack.attention = AttentionForm::unfused;
+  const auto bytes = [](const ProgramBlock& block) {
+    double sum = 0;
+    for (const KernelWork& work : block.works) sum += work.bytes.value();
+    return sum;
+  };
+  const double without = bytes(c.layer());
+  c.spec.dropout = true;
+  const double both = bytes(c.layer()) - without;
+  c.spec.no_hidden_dropout = true;
+  const ProgramBlock alone = c.layer();
+  const double attention = bytes(alone) - without;
+  EXPECT_EQ(bytes_of_kernels(alone, "attention_dropout"), 32 * 4096.0 * 4096 * (2 + 1 + 2));
+  c.spec.no_hidden_dropout = false, c.spec.no_attention_dropout = true;
+  const ProgramBlock stream_alone = c.layer();
+  const double hidden = bytes(stream_alone) - without;
+  EXPECT_EQ(bytes_of_kernels(stream_alone, "attention_dropout"), 0);
+  EXPECT_GT(attention, 0);
+  EXPECT_GT(hidden, 0);
+  EXPECT_DOUBLE_EQ(attention + hidden, both);
+}
+
+/// Fused attention drops inside its kernel and saves a seed in place of a mask.
+TEST(Dropout, InsideFusedAttentionIsNoKernelOfItsOwn) {
+  FuseCase c;
+  const ProgramBlock without = c.layer();
+  c.spec.dropout = c.spec.no_hidden_dropout = true;
+  const ProgramBlock with = c.layer();
+  EXPECT_EQ(with.works.size(), without.works.size());
+  EXPECT_EQ(bytes_of_kernels(with, "attn.core"), bytes_of_kernels(without, "attn.core"));
+}
+
 TEST(ExpertBiases, AreAddedOutsideOfKernelsWhereExpertsRunOneByOne) {
   FuseCase c = with_experts();
   c.spec.experts.expert_bias = true;

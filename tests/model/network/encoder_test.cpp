@@ -277,6 +277,9 @@ TEST(Encoder, AFileOfOnesOwnSaysWhatIsWrong) {
       "a norm behind experts");
   says(R"(, "distances": 8)", "relative");
   says(R"(, "no_key_bias": true)", "no projection has a bias");
+  for (const char* one : {"no_attention_dropout", "no_hidden_dropout"})
+    says(std::string(R"(, ")") + one + R"(": true)", "nothing is dropped");
+  says(R"(, "dropout": true, "no_attention_dropout": true, "no_hidden_dropout": true)", "is none");
   says(R"(, "shapes": [{"name": "a", "parallel": true}], "pattern": "*-:a")", "parallel");
 }
 

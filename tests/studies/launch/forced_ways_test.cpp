@@ -63,14 +63,19 @@ TEST(ForcedWays, KindsOfContextParallelism) {
   EXPECT_THAT(notes("a2a"), Not(HasSubstr("forecast as a ring")));
 }
 
-/// What a launch of more words is warned of.
-std::string warned_of(const std::string& more) {
-  const auto launch = meant_launches::read_in("torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 24 "
-                                              "--hidden-size 2048 --num-attention-heads 16 --seq-length 2048 "
-                                              "--max-position-embeddings 2048 --vocab-size 32000 --bf16 "
-                                              "--micro-batch-size 1 --global-batch-size 512 " +
-                                                  more + "\n",
+/// A launch of Megatron-LM with more words.
+Expected<Launch> megatron_with(const std::string& more) {
+  return meant_launches::read_in("torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 24 "
+                                 "--hidden-size 2048 --num-attention-heads 16 --seq-length 2048 "
+                                 "--max-position-embeddings 2048 --vocab-size 32000 --bf16 "
+                                 "--micro-batch-size 1 --global-batch-size 512 " +
+                                     more + "\n",
       "run.sh");
+}
+
+/// What it is warned of.
+std::string warned_of(const std::string& more) {
+  const auto launch = megatron_with(more);
   if (!launch) return to_text(launch.error());
   const auto reading = read_meaning(*launch, {});
   return reading ? fmt::format("{}", fmt::join(reading->request.warnings, "\n")) : to_text(reading.error());
@@ -83,13 +88,23 @@ TEST(ForcedWays, ScalesOfBlocksAndRowsAreSaid) {
     EXPECT_THAT(warned_of(std::string("--fp8-format e4m3 --fp8-recipe ") + recipe), Not(HasSubstr("one scale")));
 }
 
-/// Two operators with masks of their own, of which the forecast has both or none.
-TEST(ForcedWays, OneDropoutOfTwoIsSaid) {
-  const char* said = "forecast as on both";
-  EXPECT_THAT(warned_of("--attention-dropout 0"), HasSubstr(said)) << "the other is 0.1 unless told";
-  EXPECT_THAT(warned_of("--hidden-dropout 0.0 --attention-dropout 0.1"), HasSubstr(said));
-  for (const char* both : {"", "--attention-dropout 0 --hidden-dropout 0.0", "--hidden-dropout 0.2"})
-    EXPECT_THAT(warned_of(both), Not(HasSubstr(said))) << both;
+/// Two operators with masks of their own: each is trained with or without.
+TEST(ForcedWays, EitherDropoutIsForecastAlone) {
+  const auto trained = [](const std::string& arguments) {
+    const auto launch = megatron_with(arguments);
+    EXPECT_TRUE(launch) << to_text(launch.error());
+    const auto reading = read_meaning(*launch, {});
+    EXPECT_TRUE(reading) << to_text(reading.error());
+    const NetworkSpec& spec = reading->request.network->row;
+    return std::string(!spec.dropout               ? "none"
+                       : spec.no_attention_dropout ? "hidden"
+                       : spec.no_hidden_dropout    ? "attention"
+                                                   : "both");
+  };
+  EXPECT_EQ(trained("--attention-dropout 0"), "hidden") << "the other is 0.1 unless told";
+  EXPECT_EQ(trained("--hidden-dropout 0.0 --attention-dropout 0.1"), "attention");
+  EXPECT_EQ(trained("--attention-dropout 0 --hidden-dropout 0.0"), "none");
+  for (const char* both : {"", "--hidden-dropout 0.2"}) EXPECT_EQ(trained(both), "both") << both;
 }
 
 /// Reinforcement learning is not the step that its arguments tell.
@@ -98,6 +113,33 @@ TEST(ForcedWays, RolloutsInFrontOfAStepAreRefused) {
   EXPECT_THAT(meaning_of("torchrun --nproc_per_node 8 train_rl.py --num-layers 24 --hidden-size 2048\n", "run.sh"),
       HasSubstr("Megatron-LM's reinforcement learning"));
   EXPECT_THAT(of_megatron(""), HasSubstr("megatron-lm"));
+}
+
+/// Whoever starts Megatron Core.
+TEST(ForcedWays, DistMuonsSharesAreSaidOfAllThatRunIt) {
+  const char* said = "the optimizer dist_muon lies in shards";
+  const auto notes = [](const std::string& text) {
+    const auto launch = meant_launches::read_in(text, "run.sh");
+    if (!launch) return to_text(launch.error());
+    LaunchHints hints;
+    hints.gpus = 8;
+    const auto reading = read_meaning(*launch, hints);
+    return reading ? fmt::format("{}", fmt::join(reading->notes, "\n")) : to_text(reading.error());
+  };
+  EXPECT_THAT(notes("megatron sft --model Qwen/Qwen2.5-7B --optimizer dist_muon --packing true --max_length 4096\n"),
+      HasSubstr(said));
+  EXPECT_THAT(notes("megatron sft --model Qwen/Qwen2.5-7B --packing true --max_length 4096\n"), Not(HasSubstr(said)));
+}
+
+/// swift/megatron/arguments/megatron_args.py: the optimizer in shards is its default, and switched off beside Muon.
+TEST(ForcedWays, SwiftSwitchesShardsOffBesideMuon) {
+  const auto run = [](const std::string& more) {
+    return meaning_of("megatron sft --model Qwen/Qwen2.5-7B --packing true --max_length 4096 " + more + "\n", "run.sh");
+  };
+  EXPECT_THAT(run(""), HasSubstr("zero=1"));
+  EXPECT_THAT(run("--optimizer muon"), AllOf(HasSubstr("megatron-swift"), Not(HasSubstr("zero=1"))));
+  EXPECT_THAT(run("--optimizer muon --use_distributed_optimizer true"), Not(HasSubstr("zero=1")));
+  EXPECT_THAT(run("--optimizer dist_muon"), HasSubstr("zero=1"));
 }
 
 TEST(ForcedWays, ShardsThatTheNameOfAnOptimizerBrings) {

@@ -89,6 +89,20 @@ TEST_F(JobManifests, WordsBlocksAndVariablesAreRead) {
   EXPECT_THAT(ran.out, AllOf(HasSubstr("\"gpus\": 32"), HasSubstr("\"micro_batch\": 4"))) << ran.err;
 }
 
+/// envsubst fills the words of a template as it fills its counts; what a shell runs is the script's to fill.
+TEST_F(JobManifests, WordsOfATemplateAreFilledIn) {
+  const std::string words =
+      "command: [torchrun, pretrain_gpt.py, \"--num-layers=${LAYERS}\", --hidden-size=2048, "
+      "--num-attention-heads=16, --seq-length=$LENGTH, --max-position-embeddings=2048, --micro-batch-size=1, "
+      "--global-batch-size=512, --vocab-size=32000, --bf16]";
+  const Ran filled = scenario(pytorch_job(words, words), "--define LAYERS=24 --define LENGTH=2048");
+  EXPECT_THAT(filled.out, AllOf(HasSubstr("\"layers\": 24"), HasSubstr("\"sequence\": 2048"))) << filled.err;
+  EXPECT_EQ(scenario(pytorch_job(words, words), "--define LAYERS=24").code, 2) << "nothing fills the other";
+  const std::string shell =
+      "command: [\"bash\", \"-c\", \"LAYERS=12; torchrun pretrain_gpt.py" + sizes + " --num-layers ${LAYERS}\"]";
+  EXPECT_THAT(scenario(pytorch_job(shell, shell)).out, HasSubstr("\"layers\": 12"));
+}
+
 /// A container's own variable goes over one of the ConfigMap: 4 sequences a pass, and not 2.
 TEST_F(JobManifests, TheLastValueOfAVariableCounts) {
   std::string words = sizes;

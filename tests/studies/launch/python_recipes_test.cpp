@@ -84,6 +84,21 @@ TEST(PythonRecipes, WhatLeavesARecipeIsFollowed) {
     EXPECT_THAT(meaning_of(script + end, "run.py"), AllOf(HasSubstr("nemo llama3-8b "), HasSubstr("tp=2"))) << end;
 }
 
+/// What starts the ranks counts them, too: Lightning stops where the two differ.
+TEST(PythonRecipes, ExecutorsAreHeldAgainstTheTrainer) {
+  const auto run = [](const std::string& executor) {
+    return meaning_of("from nemo.collections import llm\nimport nemo_run as run\n"
+                      "recipe = llm.llama3_8b.pretrain_recipe(name='x', num_nodes=2, num_gpus_per_node=8)\n"
+                      "executor = run.SlurmExecutor(" +
+                          executor + ")\nrun.run(recipe, executor=executor)\n",
+        "run.py");
+  };
+  EXPECT_THAT(run("account='a', nodes=2, ntasks_per_node=8"), HasSubstr("nemo llama3-8b ")) << "they agree";
+  EXPECT_THAT(run("account='a', nodes=4, ntasks_per_node=8"),
+      HasSubstr("its executor has 4 nodes, and the recipe's trainer 2"));
+  EXPECT_THAT(run("nodes=2, ntasks_per_node=4"), HasSubstr("its executor has 4 ranks a node"));
+}
+
 /// NeMo's own first example: 2 nodes of 4 GPUs unless told, of which the executor reads the numbers alone.
 TEST(PythonRecipes, ParametersOfAScriptsFunctionAreAsItHasThem) {
   const std::string taken = "import nemo_run as run\ndef configure(nodes: int = 2, gpus: int = 4):\n"

@@ -41,6 +41,30 @@ TEST_F(StrangersLaunch, SmallNodesAreSaidWhoeverTellsTheGpus) {
   EXPECT_EQ(predict("--launch", launches[0], "--machine dgx-h100 --gpus 4 --tp 4").code, 0) << "within one node";
 }
 
+/// So do a configuration's nodes, with their GPUs or with those of the job.
+TEST_F(StrangersLaunch, SmallNodesOfAConfigurationAreSaid) {
+  const std::string nemo =
+      "trainer: {devices: DEVICES, num_nodes: 2, precision: bf16}\n"
+      "model: {micro_batch_size: 1, global_batch_size: 64, tensor_model_parallel_size: 2, encoder_seq_length: 2048, "
+      "max_position_embeddings: 2048, num_layers: 24, hidden_size: 2048, ffn_hidden_size: 8192, num_attention_heads: "
+      "16, vocab_size: 32000}\n";
+  const std::string accelerate =
+      "accelerate launch --num_machines MACHINES --num_processes 8 --mixed_precision bf16 --use_fsdp run_clm.py "
+      "--model_name_or_path meta-llama/Llama-3.1-8B --per_device_train_batch_size 1 --block_size 2048 --bf16\n";
+  const auto with = [](std::string text, const std::string& word, const std::string& number) {
+    return text.replace(text.find(word), word.size(), number);
+  };
+  const char* small = "4 GPUs on each node, and DGX H100 has 8";
+  EXPECT_THAT(predict("--nemo", with(nemo, "DEVICES", "4"), "--machine dgx-h100").err, HasSubstr(small));
+  EXPECT_EQ(predict("--nemo", with(nemo, "DEVICES", "8"), "--machine dgx-h100").code, 0);
+  EXPECT_THAT(predict("--launch", with(accelerate, "MACHINES", "2"), "--machine dgx-h100").err, HasSubstr(small));
+  const Ran one = predict("--launch", with(accelerate, "MACHINES", "1"), "--machine dgx-h100");
+  EXPECT_EQ(one.code, 0) << one.err;
+  const Ran lenient = predict("--launch", with(accelerate, "MACHINES", "2"), "--machine dgx-h100 --lenient");
+  EXPECT_EQ(lenient.code, 0) << lenient.err;
+  EXPECT_THAT(lenient.out + lenient.err, HasSubstr(small));
+}
+
 const std::string neox = "\"pipe_parallel_size\": 1, \"model_parallel_size\": 2, \"num_layers\": 24, "
                          "\"hidden_size\": 2048, \"num_attention_heads\": 16, \"seq_length\": 2048, "
                          "\"max_position_embeddings\": 2048, \"pos_emb\": \"rotary\", \"no_weight_tying\": true, "

@@ -247,6 +247,11 @@ TEST_F(StrangeJobs, WhatAScriptSetsIsHeldAgainstItsJob) {
     EXPECT_THAT(predict("--megatron", head + job + program).out, HasSubstr("dp 32,")) << job;
   EXPECT_THAT(predict("--megatron", head + torchrun + "2" + program).out,
       testing::AllOf(HasSubstr("dp 16,"), HasSubstr("torchrun is told 2 nodes in a job of 4")));
+  // torchrun passes over the variable
+  EXPECT_THAT(predict("--megatron", "export NNODES=4\n" + torchrun + "2" + program).out,
+      testing::AllOf(HasSubstr("dp 16,"), HasSubstr("the script sets NNODES=4, and torchrun is told 2 nodes")));
+  EXPECT_THAT(predict("--megatron", "export NNODES=2\n" + torchrun + "$NNODES" + program).out,
+      testing::AllOf(HasSubstr("dp 16,"), testing::Not(HasSubstr("sets NNODES"))));
   EXPECT_THAT(predict("--megatron", head + eight + "srun " + torchrun + "4" + program).out,
       testing::AllOf(HasSubstr("dp 32,"), HasSubstr("srun starts torchrun 8 times a node")));
   const std::string loop = "for NODE in a b; do\nsrun -N 1 -n 1 " + torchrun + "4" + program + "done\n";

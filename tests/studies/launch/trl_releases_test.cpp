@@ -36,6 +36,24 @@ TEST(TrlReleases, NamesOfAReleaseTellItsDefaults) {
   EXPECT_THAT(with("--fp16 --loss_type nll"), HasSubstr("precision=fp16"));
 }
 
+/// examples/scripts: programs beside sft.py train as it does, or by preferences, answers or a teacher.
+TEST(TrlReleases, ItsOtherProgramsAreKnownByTheirNames) {
+  const auto run = [](const std::string& program, const std::string& more) {
+    return meaning_of("accelerate launch --num_processes 8 --mixed_precision bf16 examples/scripts/" + program +
+                          " --model_name_or_path meta-llama/Llama-3.1-8B --dataset_name a --packing --max_length 2048 "
+                          "--dtype bfloat16 " +
+                          more + "\n",
+        "run.sh");
+  };
+  const std::string batch = "--per_device_train_batch_size 2";
+  for (const char* program : {"sft.py", "sft_gpt_oss.py", "sft_gemma3.py"})
+    EXPECT_THAT(run(program, batch), HasSubstr("recompute=full")) << program;
+  EXPECT_THAT(run("sft.py", ""), HasSubstr("micro-batch")) << "its command has no batch of its own";
+  for (const char* program : {"dpo.py", "kto.py", "orpo.py", "cpo.py", "bco.py", "gkd.py", "gold.py", "sdft.py",
+           "distillation.py", "rloo.py", "xpo.py", "nash_md.py", "prm.py", "reward_modeling.py", "grpo_agent.py"})
+    EXPECT_THAT(run(program, batch), HasSubstr(std::string(program) + " trains by")) << program;
+}
+
 TEST(TrlReleases, NamesOfTwoReleasesAgreeOrAreAsked) {
   const auto with = [](const std::string& more) { return meaning_of(sft + "--bf16 " + more + "\n", "run.sh"); };
   EXPECT_THAT(with("--packing_strategy bfd --max_seq_length 2048"), HasSubstr("recompute=none")) << "0.19 alone";

@@ -30,6 +30,22 @@ TEST(MegatronModel, ExpertsLieOnTheirOwnRanks) {
   EXPECT_EQ(said(emission, "moe_layer_freq"), "");
 }
 
+TEST(MegatronModel, EitherDropoutIsSaidAlone) {
+  const auto rates = [](bool no_attention, bool no_hidden) {
+    Scenario scenario = emit_scenario("gpt3-13b");
+    NetworkSpec& network = scenario.network.row;
+    network.dropout = true, network.no_attention_dropout = no_attention, network.no_hidden_dropout = no_hidden;
+    SplitWishes wishes = megatron_wishes();
+    wishes.sequence = 2048;  // as many positions as it has learned
+    EXPECT_TRUE(take_wishes(scenario, wishes));
+    const Emission emission = emitted(scenario);
+    return said(emission, "attention_dropout") + " " + said(emission, "hidden_dropout");
+  };
+  EXPECT_EQ(rates(false, false), "0.1 0.1");
+  EXPECT_EQ(rates(true, false), "0 0.1");
+  EXPECT_EQ(rates(false, true), "0.1 0");
+}
+
 TEST(MegatronModel, LatentAttentionSharedExpertsAndPredictionModules) {
   SplitWishes wishes = megatron_wishes();
   wishes.pp = 1;
