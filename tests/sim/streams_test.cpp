@@ -259,7 +259,7 @@ TEST(ChunkWalkTest, RunsAndWhatFollowsThemEndAsWalksOfTheirOwn) {
       program.blocks.push_back(uneven_layer(0.7, blocking, 0));
       const WalkLists lists = walk_lists(program, price_blocks(program, cost));
       ChunkWalk walk = walk_for(lists, cost);
-      EXPECT_EQ(walk.starts_early(), ahead > 0 && !blocking);
+      EXPECT_EQ(walk.starts_early(), ahead > 0);
       const auto ends = [&](std::vector<BlockRun> runs, bool forward) {
         const ChunkTimes times = walk.times({0, 0, std::move(runs)});
         return (forward ? times.forward : times.backward()).value();
