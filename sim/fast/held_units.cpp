@@ -1,6 +1,8 @@
 #include "sim/fast/held_units.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -16,22 +18,36 @@ bool covers(const std::vector<int>& more, const std::vector<int>& less) {
   return std::equal(more.begin(), more.end(), less.begin(), [](int a, int b) { return a >= b; });
 }
 
-/// Up to eight counts below 128, a byte each: compared all at once, for no byte borrows from the next.
-using PackedCounts = std::uint64_t;
-constexpr std::size_t most_packed = 8, bits = 8;
-constexpr int largest_packed = 127;
+/// Counts below 128, a byte each: eight are compared at once, for no byte borrows from the next.
+template <std::size_t words> struct PackedCounts {
+  static constexpr std::size_t in_word = 8, bits = 8;
+  static constexpr int largest = 127;
+  std::array<std::uint64_t, words> of{};
 
-bool covers(PackedCounts more, PackedCounts less) {
-  constexpr PackedCounts tops = 0x8080808080808080;
-  return (((more | tops) - less) & tops) == tops;
+  void add(std::size_t place, std::int32_t change) {
+    of[place / in_word] += static_cast<std::uint64_t>(std::int64_t{change}) << (bits * (place % in_word));
+  }
+  [[nodiscard]] std::vector<int> unpacked(std::size_t places) const {
+    std::vector<int> out;
+    for (std::size_t place = 0; place < places; ++place)
+      out.push_back(static_cast<int>(of[place / in_word] >> (bits * (place % in_word)) & largest));
+    return out;
+  }
+};
+
+template <std::size_t words> bool covers(const PackedCounts<words>& more, const PackedCounts<words>& less) {
+  constexpr std::uint64_t tops = 0x8080808080808080;
+  return std::equal(more.of.begin(), more.of.end(), less.of.begin(),
+      [](std::uint64_t a, std::uint64_t b) { return (((a | tops) - b) & tops) == tops; });
 }
 
-std::vector<int> unpacked(PackedCounts counts, std::size_t places) {
-  std::vector<int> out;
-  for (std::size_t place = 0; place < places; ++place)
-    out.push_back(static_cast<int>(counts >> (bits * place) & largest_packed));
-  return out;
-}
+struct PlainCounts {
+  std::vector<int> of;
+  void add(std::size_t place, std::int32_t change) { of[place] += change; }
+  [[nodiscard]] std::vector<int> unpacked(std::size_t) const { return of; }
+};
+
+bool covers(const PlainCounts& more, const PlainCounts& less) { return covers(more.of, less.of); }
 
 template <typename Counts> void keep_fullest_counts(std::vector<Counts>& moments, const Counts& counts) {
   if (std::any_of(moments.begin(), moments.end(), [&](const auto& other) { return covers(other, counts); })) return;
@@ -46,19 +62,21 @@ HeldOnStages from_peaks(const ScheduleKind& kind, const ScheduleSize& size) {
   return held;
 }
 
-/// `add`: changes the count of a place.
-template <typename Counts, typename Add>
-std::vector<Counts> fullest_moments(
-    std::span<const Action> actions, const std::vector<int>& place_of, Counts now, const Add& add) {
+/// `now`: none of them.
+template <typename Counts>
+std::vector<std::vector<int>> fullest_moments(
+    std::span<const Action> actions, const std::vector<int>& place_of, std::size_t places, Counts now) {
   std::vector<Counts> fullest;
   bool grew = false;
   walk_changes(actions, held_until_weight_grad, [&](std::size_t i, std::int32_t change) {
     if (change < 0 && grew) keep_fullest_counts(fullest, now);
     if (change != 0) grew = change > 0;
-    add(now, static_cast<std::size_t>(place_of[actions[i].stage]), change);
+    now.add(static_cast<std::size_t>(place_of[actions[i].stage]), change);
   });
   if (grew) keep_fullest_counts(fullest, now);
-  return fullest;
+  std::vector<std::vector<int>> counts;
+  for (const Counts& moment : fullest) counts.push_back(moment.unpacked(places));
+  return counts;
 }
 
 /// `most`: that are held of a stage at once.
@@ -69,16 +87,14 @@ HeldOnStages from_order(const Order& order, int ranks, int most) {
   for (int rank = 0; rank < ranks; ++rank) {
     const auto actions = order.of_rank(rank);
     const auto places = static_cast<std::size_t>(stages_on[rank]);
-    if (places > most_packed || most > largest_packed) {
-      held[rank] = fullest_moments(actions, place_of, std::vector<int>(places, 0),
-          [](std::vector<int>& now, std::size_t place, std::int32_t change) { now[place] += change; });
-      continue;
-    }
-    const auto packed = fullest_moments(
-        actions, place_of, PackedCounts{0}, [](PackedCounts& now, std::size_t place, std::int32_t change) {
-          now += static_cast<PackedCounts>(static_cast<std::int64_t>(change)) << (bits * place);
-        });
-    for (const PackedCounts counts : packed) held[rank].push_back(unpacked(counts, places));
+    using Few = PackedCounts<1>;
+    using Many = PackedCounts<8>;
+    const auto fits = [&](auto packed) {
+      return most <= packed.largest && places <= packed.in_word * packed.of.size();
+    };
+    held[rank] = fits(Few{})    ? fullest_moments(actions, place_of, places, Few{})
+                 : fits(Many{}) ? fullest_moments(actions, place_of, places, Many{})
+                                : fullest_moments(actions, place_of, places, PlainCounts{std::vector<int>(places, 0)});
   }
   return held;
 }
