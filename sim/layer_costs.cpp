@@ -32,32 +32,41 @@ BlockOrder block_order(const Program& program) {
   return order;
 }
 
-/// Runs laid out once each; asked for by position.
-class Probes {
- public:
-  std::size_t add(std::vector<BlockRun> runs) {
-    chunks_.push_back({0, 0, std::move(runs)});
-    return chunks_.size() - 1;
-  }
-
-  void time(const WalkLists& lists, const CostModel& cost) {
-    ChunkWalk walk = walk_for(lists, cost);
-    for (const Chunk& chunk : chunks_) times_.push_back(walk.times(chunk));
-  }
+/// Seconds of forward and backward together: of a run of each block and of that with one copy more, and of the runs at
+/// both ends of the layers.
+struct LayerSpans {
+  struct Run {
+    double few = 0, more = 0;
+  };
+  std::map<int, Run> runs;
+  double open = 0, close = 0;
 
   /// A part that hides behind its neighbours costs nothing.
-  [[nodiscard]] double more(std::size_t with, std::size_t without) const {
-    return std::max(0.0, total(with) - total(without));
-  }
-
- private:
-  [[nodiscard]] double total(std::size_t probe) const {
-    return (times_[probe].forward + times_[probe].backward()).value();
-  }
-
-  std::vector<Chunk> chunks_;
-  std::vector<ChunkTimes> times_;
+  static double more(double with, double without) { return std::max(0.0, with - without); }
 };
+
+/// A walk through a run goes on into what follows it: forward through the last layers, backward through the first.
+LayerSpans layer_spans(ChunkWalk walk, const BlockOrder& blocks, std::int64_t copies) {
+  const int first = blocks.layers.front(), last = blocks.layers.back();
+  Chunk opening{0, 0, blocks.before}, closing{0, 0, {{last, copies}}};
+  opening.runs.push_back({first, copies});
+  closing.runs.insert(closing.runs.end(), blocks.after.begin(), blocks.after.end());
+  LayerSpans spans;
+  for (const int block : blocks.layers) spans.runs.try_emplace(block);
+  for (const bool forward : {true, false}) {
+    const bool goes_on = !walk.starts_early();
+    for (auto& [block, run] : spans.runs) {
+      const bool closes = goes_on && forward && block == last, opens = goes_on && !forward && block == first;
+      const auto here = walk.run_spans(closes ? closing : opens ? opening : Chunk{0, 0, {{block, copies}}}, forward);
+      run.few += here.few, run.more += here.more;
+      if (closes) spans.close += here.whole;
+      if (opens) spans.open += here.whole;
+    }
+    if (!goes_on || forward) spans.open += walk.span(opening, forward);
+    if (!goes_on || !forward) spans.close += walk.span(closing, forward);
+  }
+  return spans;
+}
 
 /// Copies of a block after which every further one takes as long as the last: moves may start that many blocks early.
 std::int64_t settled_copies(const Program& program) {
@@ -81,26 +90,11 @@ PartitionProblem layer_costs(const Program& program, const WalkLists& lists, con
   PartitionProblem problem;
   problem.stages = static_cast<int>(program.chunks.size());
 
-  Probes probes;
-  struct Pair {
-    std::size_t few, more;
-  };
-  std::map<int, Pair> by_block;
-  for (const int block : blocks.layers) {
-    if (by_block.contains(block)) continue;
-    by_block[block] = {probes.add({{block, copies}}), probes.add({{block, copies + 1}})};
-  }
-  const int first = blocks.layers.front(), last = blocks.layers.back();
-  std::vector<BlockRun> opening = blocks.before, closing = {{last, copies}};
-  opening.push_back({first, copies});
-  closing.insert(closing.end(), blocks.after.begin(), blocks.after.end());
-  const std::size_t open = probes.add(std::move(opening)), close = probes.add(std::move(closing));
-  probes.time(lists, cost);
-
+  LayerSpans spans = layer_spans(walk_for(lists, cost), blocks, copies);
   for (const int block : blocks.layers)
-    problem.layers.push_back(probes.more(by_block[block].more, by_block[block].few));
-  problem.embedding = probes.more(open, by_block[first].few);
-  problem.head = probes.more(close, by_block[last].few);
+    problem.layers.push_back(LayerSpans::more(spans.runs[block].more, spans.runs[block].few));
+  problem.embedding = LayerSpans::more(spans.open, spans.runs[blocks.layers.front()].few);
+  problem.head = LayerSpans::more(spans.close, spans.runs[blocks.layers.back()].few);
   return problem;
 }
 

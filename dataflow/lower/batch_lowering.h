@@ -30,8 +30,9 @@ class BatchLowering {
 
   /// As lower() does it.
   Expected<Program> first(const Plan& plan);
-  /// The same plan with other sizes, after first(): works, moves and edges are those of lower(), which makes all of it
-  /// where more than sizes would differ; what stays (buffers, parameters, notes) is told by the first alone.
+  /// The same plan with other sizes, after first(): works, moves and what crosses between stages are those of lower(),
+  /// which makes all of it where more than sizes would differ; what stays (buffers, parameters, notes) and which items
+  /// wait for which is told by the first alone.
   Expected<Program> another(const PlanSizes& sizes);
 
  private:

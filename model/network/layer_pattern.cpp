@@ -22,8 +22,10 @@ LayerKinds layer_kinds(const NetworkSpec& spec, std::int64_t positions) {
   }
   all.kinds = met;
   std::ranges::sort(all.kinds);  // plain ones first
-  for (std::uint8_t& kind : all.of_layer)
-    kind = static_cast<std::uint8_t>(std::ranges::find(all.kinds, met[kind]) - all.kinds.begin());
+  std::vector<std::uint8_t> sorted;
+  for (const LayerKind& kind : met)
+    sorted.push_back(static_cast<std::uint8_t>(std::ranges::find(all.kinds, kind) - all.kinds.begin()));
+  for (std::uint8_t& kind : all.of_layer) kind = sorted[kind];
   return all;
 }
 

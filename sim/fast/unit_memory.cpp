@@ -1,6 +1,7 @@
 #include "sim/fast/unit_memory.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -72,6 +73,40 @@ void lay_memory(const UnitMemory& units, const StageShape& shape, MemoryOnShape&
       if (rank.count[kind] > 0) here.fullest = std::max(here.fullest, fullest[kind]);
     on.ranks.push_back(here);
   }
+}
+
+// The fullest rank has no less than any mean of the ranks. Weighted so that a layer of the heaviest block costs as much
+// on each of them, the mean has at least what each layer costs where it costs least.
+double least_tensor_bytes(
+    const UnitMemory& units, const StepCosts& once, const HeldOnStages& held, std::span<const BlockRun> layers) {
+  struct Layers {
+    double count, persistent, saved;
+    [[nodiscard]] double each(double in_flight) const { return persistent + in_flight * saved; }
+  };
+  std::vector<Layers> kinds;
+  for (const BlockRun& run : layers)
+    kinds.push_back({static_cast<double>(run.count), once.block(run.block).persistent, units.saved({{run.block, 1}})});
+  std::vector<double> in_flight;  // by rank, of a layer wherever it lies on the rank, at one moment
+  for (const std::vector<std::vector<int>>& moments : held) {
+    int most = 0;
+    for (const std::vector<int>& counts : moments) most = std::max(most, std::ranges::min(counts));
+    in_flight.push_back(most);
+  }
+  const double some = std::accumulate(in_flight.begin(), in_flight.end(), 0.0) / static_cast<double>(held.size());
+  const auto weight = [&](const Layers& kind) { return kind.count * kind.each(some); };
+  const Layers heaviest = *std::ranges::max_element(kinds, {}, weight);
+  double ranks = 0, bytes = 0;
+  for (const double units_held : in_flight) {
+    if (heaviest.each(units_held) <= 0) return 0;
+    ranks += 1 / heaviest.each(units_held);
+  }
+  for (const Layers& kind : kinds) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const double units_held : in_flight)
+      least = std::min(least, kind.each(units_held) / heaviest.each(units_held));
+    bytes += kind.count * least / ranks;
+  }
+  return bytes;
 }
 
 double tensor_bytes(const MemoryOnShape& units, const OnceOnShape& once, const HeldUnits& held) {

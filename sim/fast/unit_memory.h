@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "dataflow/program.h"
@@ -50,5 +51,10 @@ void lay_memory(const UnitMemory& units, const StageShape& shape, MemoryOnShape&
 
 /// Bytes in tensors on the fullest rank; rank_memory() makes the device's peak of it.
 double tensor_bytes(const MemoryOnShape& units, const OnceOnShape& once, const HeldUnits& held);
+
+/// Bytes in tensors that no layout of the layers undercuts on its fullest rank, wherever they lie on the virtual
+/// stages, even in parts. `layers`: how many there are of each block.
+double least_tensor_bytes(
+    const UnitMemory& units, const StepCosts& once, const HeldOnStages& held, std::span<const BlockRun> layers);
 
 }  // namespace stepcast::sim

@@ -139,7 +139,7 @@ Expected<void> IterationForm::add(const RowPrograms& programs, RowKind kind) {
   const Program &one = programs.one, &two = programs.twice_as_many, &twice = programs.twice_as_long,
                 &further = programs.further ? *programs.further : one;
   std::size_t after = 0;  // lines of this kind alone come behind the one before them
-  const auto put = [&](PackedLine line, std::size_t from) {
+  const auto put = [&](PackedLine&& line, std::size_t from) {
     if (kind == RowKind::prompts)
       for (std::size_t i = from; i < lines_.size(); ++i)
         if (!lines_[i].shares[1] && same_kernel(lines_[i], line)) {

@@ -36,6 +36,63 @@ ChunkTimes ChunkWalk::times(const Chunk& chunk) {
   return times;
 }
 
+double ChunkWalk::span(const Chunk& chunk, bool forward) {
+  forward_ = forward;
+  reset();
+  list_instances(chunk);
+  for (std::size_t i = 0; i < instances_.size(); ++i) lay_instance<false>(i);
+  return end();
+}
+
+ChunkWalk::RunSpans ChunkWalk::run_spans(const Chunk& chunk, bool forward) {
+  forward_ = forward;
+  reset();
+  list_instances(chunk);
+  std::size_t last = 0;  // copy of the first run
+  while (last + 1 < instances_.size() && instances_[last + 1].run == instances_.front().run) ++last;
+  assert(instances_[last].skipped > 0);
+  // Of backward a sum is asked for, in which the copy before the gap has its weight.
+  const std::size_t parts = forward ? last : last - 1;
+  RunSpans spans;
+  for (std::size_t i = 0; i < parts; ++i) lay_instance<false>(i);
+  keep();
+  for (std::size_t i = parts; i <= last; ++i) lay_instance<false>(i);
+  spans.few = end();
+  for (std::size_t i = last + 1; i < instances_.size(); ++i) lay_instance<false>(i);
+  spans.whole = end();
+  go_back();
+  instances_.resize(last + 1);
+  instances_[last].skipped += 1;
+  instances_[last - 1].weight += 1;
+  for (std::size_t i = parts; i <= last; ++i) lay_instance<false>(i);
+  spans.more = end();
+  return spans;
+}
+
+/// As finish() and ChunkTimes::backward() add it up, in the same order: equal layers must cost the same to the last
+/// bit.
+double ChunkWalk::end() const {
+  const double all = compute_free_ + std::max(0.0, last_end().time - compute_free_);
+  const double weight_grad = pass_time_[static_cast<int>(Pass::weight_grad)];
+  return forward_ ? all : all - weight_grad + weight_grad;
+}
+
+void ChunkWalk::keep() {
+  kept_.item_end.assign(item_end_.begin(), item_end_.end());
+  kept_.streams.assign(streams_.begin(), streams_.end());
+  kept_.streams_free = streams_free_, kept_.compute_free = compute_free_, kept_.mark = mark_, kept_.steady = steady_;
+  kept_.last_start = last_start_, kept_.last_pass = last_pass_, kept_.last_slot = last_slot_;
+  kept_.output = output_, kept_.pass_time = pass_time_;
+}
+
+void ChunkWalk::go_back() {
+  item_end_.swap(kept_.item_end);
+  streams_.swap(kept_.streams);
+  streams_free_ = kept_.streams_free, compute_free_ = kept_.compute_free, mark_ = kept_.mark, steady_ = kept_.steady;
+  last_start_ = kept_.last_start, last_pass_ = kept_.last_pass, last_slot_ = kept_.last_slot;
+  output_ = kept_.output, pass_time_ = kept_.pass_time;
+}
+
 ChunkLayout ChunkWalk::layout(const Chunk& chunk, const Program& program, const std::vector<BlockPrices>& prices) {
   ChunkLayout layout;
   ChunkTimes times;

@@ -29,8 +29,18 @@ class ChunkWalk {
   /// `lists` must outlive this.
   ChunkWalk(const WalkLists& lists, const OverlapLaw& overlap, int tiers);
   [[nodiscard]] ChunkTimes times(const Chunk& chunk);
-  /// The same, every copy laid and every item written down: for eyes, not for sweeps. What the lists were made of says
-  /// what the items are.
+  /// Seconds to the end of one list of a chunk: of its first run by itself (backward lists begin with the last one), of
+  /// that with one copy more, and of all runs. The first run must be longer than what is laid of it.
+  struct RunSpans {
+    double few = 0, more = 0, whole = 0;
+  };
+  [[nodiscard]] RunSpans run_spans(const Chunk& chunk, bool forward);
+  /// Of all runs.
+  [[nodiscard]] double span(const Chunk& chunk, bool forward);
+  /// May moves start before their own block? Then how a run ends depends on what follows.
+  [[nodiscard]] bool starts_early() const { return ahead_ > 0; }
+  /// The same as times(), every copy laid and every item written down: for eyes, not for sweeps. What the lists were
+  /// made of says what the items are.
   [[nodiscard]] ChunkLayout layout(const Chunk& chunk, const Program& program, const std::vector<BlockPrices>& prices);
 
  private:
@@ -73,6 +83,9 @@ class ChunkWalk {
   void place_work(const WalkItem& item, End ready, double& end, int slot);
   void mark_copy();
   template <bool noted> void finish(ChunkTimes& times);
+  void keep();
+  void go_back();
+  [[nodiscard]] double end() const;
   [[nodiscard]] End last_end() const;
   // notes.cpp
   void note_instance(std::size_t index);
@@ -109,7 +122,17 @@ class ChunkWalk {
   double last_start_ = 0;  ///< of the last kernel, its pass and its slot in item_end_
   Pass last_pass_ = Pass::forward;
   int last_slot_ = -1;
-  End input_, output_;                 ///< what the block waits for, what it hands on
+  End input_, output_;  ///< what the block waits for, what it hands on
+  /// What keep() has noted of a walk that goes on in two ways.
+  struct Kept {
+    std::vector<double> item_end;
+    std::vector<Stream> streams;
+    double streams_free = 0, compute_free = 0, mark = 0, steady = 0, last_start = 0;
+    Pass last_pass = Pass::forward;
+    int last_slot = -1;
+    End output;
+    std::array<double, 5> pass_time{};
+  } kept_;
   std::array<double, 5> pass_time_{};  ///< wall time by pass of the item that the compute stream worked or waited for
   double waited_ = 0;
 };

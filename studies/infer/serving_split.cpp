@@ -63,6 +63,17 @@ Expected<std::string> layout_of(const ServingWishes& wishes, const NetworkSpec& 
           run::nearest_values(run::divisors(network.layers), wishes.pp)));
 }
 
+/// All ranks share the experts, as many on each.
+Expected<void> check_expert_ranks(const ServingWishes& wishes, const NetworkSpec& network) {
+  const std::int64_t all = wishes.tp * wishes.attention_dp * wishes.cp;
+  if (all % wishes.ep == 0) return {};
+  std::vector<std::int64_t> legal = run::divisors(std::gcd(all, network.experts.count));
+  std::erase_if(legal, [&](std::int64_t ranks) { return network.experts.ffn_hidden % (all / ranks) != 0; });
+  return fail("--ep", fmt::format("experts on {} ranks of {}", wishes.ep, all),
+      fmt::format("a divisor of tp x dp-attention x cp{}",
+          legal.empty() ? "" : fmt::format(": {}", run::nearest_values(legal, wishes.ep))));
+}
+
 /// Parts of experts on the ranks that share them, in the words of an engine's flags.
 Expected<void> check_expert_width(const ServingWishes& wishes, const NetworkSpec& network) {
   const std::int64_t all = wishes.tp * wishes.attention_dp * wishes.cp, parts = all / wishes.ep;
@@ -102,9 +113,7 @@ Expected<run::Scenario> scenario_of(const ServingWishes& wishes, run::Request re
     return fail(wishes.ep > 1 ? "--ep" : "--dp-attention",
         fmt::format("{} has no experts to share", request.network->row.id), "replicas of the engine, each by itself");
   if (experts) {
-    if (all % wishes.ep != 0)
-      return fail(
-          "--ep", fmt::format("experts on {} ranks of {}", wishes.ep, all), "a divisor of tp x dp-attention x cp");
+    TRY(check_expert_ranks(wishes, network));
     TRY(check_expert_width(wishes, network));
     TRY(say("ep", wishes.ep, "--ep"));
     TRY(say("etp", all / wishes.ep, "--ep"));

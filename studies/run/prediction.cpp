@@ -127,6 +127,10 @@ Expected<Prediction> predict_as_laid(const Scenario& scenario, bool reasons) {
 
 Expected<Prediction> predict_as_laid(const Scenario& scenario, const StageCosts& costs, bool reasons) {
   TRY(auto program, lower(scenario.network.row, scenario.plan, scenario.stack.row, reasons));
+  return predict_lowered(scenario, std::move(program), costs);
+}
+
+Expected<Prediction> predict_lowered(const Scenario& scenario, Program program, const StageCosts& costs) {
   auto step = forecast_step(scenario, program, costs);
   if (!step) return tl::unexpected(with_cap_origin(step.error(), scenario.pipeline));
   Prediction prediction;

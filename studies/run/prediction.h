@@ -38,5 +38,7 @@ CostModel cost_model(const Scenario& scenario);
 Expected<Prediction> predict_as_laid(const Scenario& scenario, bool reasons = false);
 /// The same with prices of ranks of several kinds; peak, MFU and HFU stay those of the scenario's GPU.
 Expected<Prediction> predict_as_laid(const Scenario& scenario, const StageCosts& costs, bool reasons = false);
+/// The same of the scenario's program, which was lowered before.
+Expected<Prediction> predict_lowered(const Scenario& scenario, Program program, const StageCosts& costs);
 
 }  // namespace stepcast::run

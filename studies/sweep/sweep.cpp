@@ -181,11 +181,11 @@ class SweepRun {
   Expected<void> run() {
     TRY(const auto shard, shard_of(arguments_, answer_.names.shard_source));
     TRY(where_of(space_));
-    TRY(auto question, question_of(space_, arguments_.has("--exhaustive")));
+    const SweepQuestion question = question_of(points_, arguments_.has("--exhaustive"));
     if (arguments_.has("--dry-run")) return show_plan(question, shard);
     const InterruptGuard guard;
     TRY(outputs_.open(arguments_, question, shard));
-    TRY(sweep(shard));
+    TRY(sweep(question, shard));
     TRY(tell());
     // What was found has been told: from here on the run has failed, not what was asked.
     if (!finished_) throw std::runtime_error(to_text(finished_.error()));
@@ -230,13 +230,14 @@ class SweepRun {
     return {};
   }
 
-  Expected<void> sweep(const Shard& shard) {
+  Expected<void> sweep(const SweepQuestion& question, const Shard& shard) {
     const SweepResult* earlier = outputs_.earlier();
     if (earlier != nullptr) answer_.before = configurations_done(*earlier);
     Progress progress(console_);
     SweepOptions options;
     options.threads = answer_.threads;
     options.exhaustive = arguments_.has("--exhaustive");
+    options.question = &question;
     std::atomic<bool> unsaved = false;
     options.stop = [&] { return unsaved || interrupted(); };
     const double save_every_s = save_every(arguments_);

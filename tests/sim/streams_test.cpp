@@ -235,6 +235,54 @@ TEST(WalkListsTest, ComputeWaitsForMovesBesideItAlone) {
   EXPECT_EQ(list.items[3].move, 1);
 }
 
+/// Kernels of a third of a second, moves beside them or in their way, and a gather that may start a block early.
+ProgramBlock uneven_layer(double seconds, bool blocking, int ahead) {
+  ProgramBlock block = small::plain_layer();
+  Move gather = small::move(seconds / 7, MoveKind::all_gather, Pass::forward, blocking);
+  gather.cargo = Cargo::weight, gather.ahead = ahead;
+  add(block, block.forward, std::move(gather));
+  add(block, block.forward, gemm(seconds / 3, Pass::forward), {1});
+  add(block, block.forward, small::move(2 * seconds / 3, MoveKind::all_reduce, Pass::forward, blocking), {2});
+  add(block, block.backward, small::move(seconds / 9, MoveKind::all_reduce, Pass::input_grad, blocking), {0});
+  add(block, block.backward, gemm(seconds / 11, Pass::weight_grad), {1});
+  add(block, block.backward, gemm(seconds / 13, Pass::input_grad), {2});
+  return block;
+}
+
+/// A walk that goes on in several ways ends each of them as a walk of its own does, to the last bit.
+TEST(ChunkWalkTest, RunsAndWhatFollowsThemEndAsWalksOfTheirOwn) {
+  const Streams streams;
+  const CostModel cost(streams.machine, streams.profile, streams.stack, Precision::bf16);
+  for (const bool blocking : {true, false})
+    for (const int ahead : {0, 2}) {
+      Program program = small::pipeline(uneven_layer(1.1, blocking, ahead), 1, 1, 1);
+      program.blocks.push_back(uneven_layer(0.7, blocking, 0));
+      const WalkLists lists = walk_lists(program, price_blocks(program, cost));
+      ChunkWalk walk = walk_for(lists, cost);
+      EXPECT_EQ(walk.starts_early(), ahead > 0);
+      const auto ends = [&](std::vector<BlockRun> runs, bool forward) {
+        const ChunkTimes times = walk.times({0, 0, std::move(runs)});
+        return (forward ? times.forward : times.backward()).value();
+      };
+      constexpr std::int64_t copies = 6;
+      for (const bool forward : {true, false}) {
+        const std::vector<BlockRun> both =
+            forward ? std::vector<BlockRun>{{0, copies}, {1, 2}} : std::vector<BlockRun>{{1, 2}, {0, copies}};
+        EXPECT_EQ(walk.span({0, 0, both}, forward), ends(both, forward));
+        const auto alone = walk.run_spans({0, 0, {{0, copies}}}, forward);
+        EXPECT_EQ(alone.few, ends({{0, copies}}, forward));
+        EXPECT_EQ(alone.whole, alone.few);
+        EXPECT_EQ(alone.more, ends({{0, copies + 1}}, forward));
+        EXPECT_GT(alone.more, alone.few);
+        if (walk.starts_early()) continue;
+        const auto spans = walk.run_spans({0, 0, both}, forward);
+        EXPECT_EQ(spans.few, alone.few);
+        EXPECT_EQ(spans.more, alone.more);
+        EXPECT_EQ(spans.whole, ends(both, forward));
+      }
+    }
+}
+
 TEST(MoveTimesTest, SteadyRepeatPerBlock) {
   const Program program = small::pipeline(with_hidden_move(3, false), 1, 5, 1);
   const Streams streams;

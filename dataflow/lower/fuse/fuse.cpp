@@ -187,8 +187,9 @@ class ListBuilder {
 
   void depend(int copy, Item& item) {
     if (copy < 0) return;
-    for (int from : made_by_[copy])
-      if (from >= 0 && !contains(item.after, from)) item.after.push_back(from);
+    if (!c_.kernels_alone)
+      for (int from : made_by_[copy])
+        if (from >= 0 && !contains(item.after, from)) item.after.push_back(from);
     const int r = root_[copy];
     places_.dies[r] = std::max(places_.dies[r], static_cast<int>(items_.size()));
   }

@@ -30,9 +30,10 @@ struct FuseContext {
   const Experts& experts;  ///< how they are chosen, and rows of the fullest rank over the mean
   /// per element of what projections are cast to under a narrow plan; 0 = the plan is not narrow
   double narrow_bytes = 0;
-  double narrow_copies = 2;    ///< of a weight that is cast: as is, and transposed where products want it so
-  bool step_alone = false;     ///< PlacingOptions::step_alone
-  bool kernels_alone = false;  ///< kernels and moves, without buffers and model FLOPs
+  double narrow_copies = 2;  ///< of a weight that is cast: as is, and transposed where products want it so
+  bool step_alone = false;   ///< PlacingOptions::step_alone
+  /// Kernels and moves, without what these wait for, buffers and model FLOPs.
+  bool kernels_alone = false;
   /// No price asks for names. What blocks share by its name has it in any case.
   bool labelled = true;
   template <typename Make> [[nodiscard]] std::string label(Make make) const {

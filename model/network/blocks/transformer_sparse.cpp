@@ -213,6 +213,7 @@ int TransformerBuilder::index_scores(int asked, int seen, int w) {
     op.inputs.push_back(whole(w));
     op.whole_loops.push_back(ih_);
   }
+  if (batch_.serves) op.dense = spec_->dense_positions;
   op.domain = Domain::causal;
   op.query_loop = s_;
   op.key_loop = t_;

@@ -19,9 +19,10 @@ bool same_operators(const NetworkSpec& spec, const BatchShape& from, const Batch
   if (absorbs_otherwise(spec)) return false;
   for (std::uint8_t shape = 1; shape <= spec.shapes.size(); ++shape)
     if (absorbs_otherwise(shaped(spec, shape))) return false;
-  const LayerKinds before = layer_kinds(spec, from.positions + from.cached),
-                   after = layer_kinds(spec, to.positions + to.cached);
-  return before.kinds == after.kinds && before.of_layer == after.of_layer;
+  for (std::int64_t layer = 0; layer < spec.layers; ++layer)
+    if (layer_kind(spec, layer, from.positions + from.cached) != layer_kind(spec, layer, to.positions + to.cached))
+      return false;
+  return true;
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ Expected<Program> SpacePoints::step_program(const Digits& digits) {
 
 Expected<Prediction> SpacePoints::predict(const Digits& digits) {
   TRY(const auto at, point(digits));
-  return run::predict(*at);
+  return predict(digits, *at);
 }
 
 }  // namespace stepcast::sweep

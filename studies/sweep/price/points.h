@@ -43,8 +43,9 @@ class SpacePoints {
   Expected<Scenario> scenario(const Digits& digits);
   /// The same without a copy; valid until the next point of this setting.
   Expected<const Scenario*> point(const Digits& digits);
-  /// The whole forecast of a legal point.
+  /// The whole forecast of a legal point, or of one that point() gave.
   Expected<Prediction> predict(const Digits& digits);
+  Expected<Prediction> predict(const Digits& digits, const Scenario& point) { return splits_->forecast(digits, point); }
 
  private:
   SpacePoints(std::unique_ptr<SplitPoints> splits, std::size_t most_parts)

@@ -81,8 +81,13 @@ std::unique_ptr<Pricer::Shape> Pricer::make_shape(const Digits& digits, const La
   if (by_stage) return lowered == nullptr ? nullptr : shape(stage_shape(*lowered));
   if (pattern_ == nullptr) {
     if (lowered == nullptr) return nullptr;
-    pattern_ = std::make_unique<ShapePattern>(ShapePattern{stage_shape(*lowered), {}});
+    pattern_ = std::make_unique<ShapePattern>(ShapePattern{stage_shape(*lowered), {}, {}});
     for (const ProgramBlock& block : lowered->blocks) pattern_->is_layer.push_back(block.is_layer ? 1 : 0);
+    std::vector<std::int64_t> counts(lowered->blocks.size(), 0);
+    for (const Chunk& chunk : lowered->chunks)
+      for (const BlockRun& run : chunk.runs) counts[run.block] += run.count;
+    for (std::size_t block = 0; block < counts.size(); ++block)
+      if (pattern_->is_layer[block] != 0) pattern_->layers.push_back({static_cast<int>(block), counts[block]});
   }
   return shape(laid_shape(*split, kind->own_chunks == 2));
 }
@@ -189,6 +194,36 @@ const OnceOnShape& Pricer::once_on(Once& once) {
   return *on;
 }
 
+const Expected<HeldOnStages>& Pricer::find_held_on_stages(const ScheduleKind& kind, const ScheduleSize& settled) {
+  auto [on_stages, added] =
+      held_on_stages_.try_emplace({&kind, settled.ranks, settled.chunks, settled.micro_batches}, HeldOnStages{});
+  if (added) {
+    on_stages->second = held_on_stages(kind, settled);
+    ++parts_;
+  }
+  return on_stages->second;
+}
+
+/// However its layers are balanced, which is asked by their times. False where a closer look may refuse the point.
+bool Pricer::never_fits(const Digits& digits, const Once& once, double asked) {
+  if (pattern_ == nullptr || unit_ == nullptr || unit_->memory == nullptr) return false;
+  if (points_.recompute(digits).layers > 0) return false;
+  const SplitWishes wishes = points_.wishes(digits);
+  const Split split = split_of(wishes, points_.network(), points_.stack());
+  const ScheduleKind* const kind = kind_named(split.schedule);
+  if (kind == nullptr || !schedule_traits(*kind).supported) return false;
+  if (points_.network().layers < split.pp * split.chunks) return false;
+  const Stack& stack = points_.setting(digits).scenario.stack.row;
+  if (makes_gradients(stack, split.micro_batches)) return false;
+  ScheduleSize size{
+      static_cast<int>(split.pp), static_cast<int>(split.chunks), static_cast<int>(split.micro_batches), 0};
+  size.micro_batches = settled_micro_batches(*kind, size);
+  const Expected<HeldOnStages>& held = find_held_on_stages(*kind, size);
+  if (!held) return false;
+  const Bytes tensors(least_tensor_bytes(*unit_->memory, *once.costs, *held, pattern_->layers));
+  return rank_memory(tensors, stack).peak.value() > asked;
+}
+
 // More micro-batches than an order needs to settle change nothing, and an order does not depend on what its stages are
 // made of: shapes of one size share it, so that few are made.
 bool Pricer::find_held(ScheduleSize size) {
@@ -198,14 +233,9 @@ bool Pricer::find_held(ScheduleSize size) {
     held_ = &known->second;
     return true;
   }
-  auto [on_stages, added] =
-      held_on_stages_.try_emplace({shape_->kind, size.ranks, size.chunks, size.micro_batches}, HeldOnStages{});
-  if (added) {
-    on_stages->second = held_on_stages(*shape_->kind, size);
-    ++parts_;
-  }
-  if (!on_stages->second) return false;
-  held_ = &shape_->held.emplace(size.micro_batches, held_units(shape_->shape, *on_stages->second)).first->second;
+  const Expected<HeldOnStages>& on_stages = find_held_on_stages(*shape_->kind, size);
+  if (!on_stages) return false;
+  held_ = &shape_->held.emplace(size.micro_batches, held_units(shape_->shape, *on_stages)).first->second;
   ++parts_;
   return true;
 }
@@ -251,6 +281,7 @@ FastPrice Pricer::price(const Digits& digits, AxisId last_changed, MemoryLimits 
   Once& once = *find_once(digits);
   if (!once.exists()) return {};
   if (points_.balances_layers(digits)) {
+    if (never_fits(digits, once, limits.asked)) return {.bounded = true, .too_large = true};
     if (limits.layers_open)
       if (const auto open = price_open_layers(digits, once, limits)) return *open;
     const auto layers = points_.balanced(digits);

@@ -56,7 +56,8 @@ class Pricer {
   };
   struct ShapePattern {
     StageShape shape;
-    std::vector<char> is_layer;  ///< by block
+    std::vector<char> is_layer;    ///< by block
+    std::vector<BlockRun> layers;  ///< those of each block together
   };
   struct Once {
     std::unique_ptr<StepCosts> costs;
@@ -81,6 +82,8 @@ class Pricer {
   void time_shape(const Digits& digits, const Once& once);
   [[nodiscard]] bool folded(const Digits& digits) const;
   bool find_held(ScheduleSize size);
+  const Expected<HeldOnStages>& find_held_on_stages(const ScheduleKind& kind, const ScheduleSize& settled);
+  bool never_fits(const Digits& digits, const Once& once, double asked);
   const OnceOnShape& once_on(Once& once);
   void make_room();
   [[nodiscard]] std::int32_t digit(const Digits& digits, AxisId axis) const {

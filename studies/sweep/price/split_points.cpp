@@ -177,6 +177,11 @@ Expected<Program> SplitPoints::lowered(const Digits& digits, const SplitWishes& 
   return lower(network(), plan_of(split, wishes.size(), scenario.plan), scenario.stack.row, built_);
 }
 
+Expected<Prediction> SplitPoints::forecast(const Digits& digits, const Scenario& point) {
+  TRY(auto program, lower(network(), point.plan, point.stack.row, built_));
+  return run::predict_lowered(point, std::move(program), *setting(digits).cost);
+}
+
 Expected<Program> SplitPoints::lowered_step(const Digits& digits, const SplitWishes& wishes, const Split& split) {
   const Scenario& scenario = setting(digits).scenario;
   return lower_step(network(), plan_of(split, wishes.size(), scenario.plan), scenario.stack.row, built_);

@@ -55,6 +55,8 @@ class SplitPoints {
   /// The point's program with this split, and what of it does not look into a micro-batch.
   Expected<Program> lowered(const Digits& digits, const SplitWishes& wishes, const Split& split);
   Expected<Program> lowered_step(const Digits& digits, const SplitWishes& wishes, const Split& split);
+  /// The whole forecast of a point that lay_point() gave.
+  Expected<Prediction> forecast(const Digits& digits, const Scenario& point);
   /// The same split with one sequence per rank, whatever the batch, its mesh in another order and with so many data
   /// ranks: for what a micro-batch costs.
   Expected<Program> unit_program(const Digits& digits, const MeshOrder& order, std::int64_t data_ranks);

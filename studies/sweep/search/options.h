@@ -24,8 +24,9 @@ struct SweepWork {
 
 struct SweepOptions {
   int threads = 1;
-  bool exhaustive = false;     ///< every point that fits is forecast by the event engine
-  std::function<bool()> stop;  ///< asked between points; true ends the sweep early, whole
+  bool exhaustive = false;                  ///< every point that fits is forecast by the event engine
+  const SweepQuestion* question = nullptr;  ///< where it is known; null: it is put together
+  std::function<bool()> stop;               ///< asked between points; true ends the sweep early, whole
   double snapshot_s = 2;
   /// Told between snapshots and at the end: what is done and how it goes. An error ends the sweep.
   std::function<Expected<void>(const SweepResult& so_far, const SweepWork& work)> snapshot;

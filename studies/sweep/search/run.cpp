@@ -52,8 +52,9 @@ class Stretches {
 /// The threads of one sweep and what they have brought in.
 class SweepCrew {
  public:
-  SweepCrew(SharedSweep& shared, SweptSpace& swept, Stretches stretches)
-      : shared_(shared), swept_(swept), stretches_(std::move(stretches)) {}
+  /// `points`: for the first of them.
+  SweepCrew(SharedSweep& shared, SweptSpace& swept, Stretches stretches, std::shared_ptr<SpacePoints> points)
+      : shared_(shared), swept_(swept), stretches_(std::move(stretches)), points_(std::move(points)) {}
 
   Expected<void> run() {
     const int threads = static_cast<int>(
@@ -90,7 +91,8 @@ class SweepCrew {
   }
 
   void work(std::size_t own) {
-    auto worker = SweepWorker::make(shared_);
+    Expected<std::unique_ptr<SweepWorker>> worker =
+        own == 0 ? SweepWorker::make(shared_, points_) : SweepWorker::make(shared_);
     if (!worker) return leave(worker.error());
     if (own == 0) swept_.points = (*worker)->points();
     while (const auto mine = take_stretch(own)) {
@@ -142,6 +144,7 @@ class SweepCrew {
   SharedSweep& shared_;
   SweptSpace& swept_;
   Stretches stretches_;
+  std::shared_ptr<SpacePoints> points_;
   std::vector<Part> parts_;
   std::atomic<bool> ended_ = false;
   std::mutex mutex_;
@@ -185,8 +188,8 @@ std::vector<WordAxis> word_axes(const Space& space) {
 
 }  // namespace
 
-Expected<SweepQuestion> question_of(const Space& space, bool exhaustive) {
-  TRY(auto points, SpacePoints::make(space));
+SweepQuestion question_of(SpacePoints& points, bool exhaustive) {
+  const Space& space = points.space();
   const Scenario& scenario = points.setting(Digits{}).scenario;
   SweepQuestion question;
   const Request& request = space.request;
@@ -231,18 +234,18 @@ Expected<SweptSpace> run_sweep(
     TRY(const auto figure, find_figure(name, "--pareto"));
     front.push_back(figure);
   }
-  TRY(auto question, question_of(space, options.exhaustive));
-  TRY(auto points, SpacePoints::make(space));
+  TRY(auto made, SpacePoints::make(space));
+  const auto points = std::make_shared<SpacePoints>(std::move(made));
   SweptSpace swept;
   if (earlier != nullptr) swept.result = *earlier;
-  swept.result.question = std::move(question);
+  swept.result.question = options.question != nullptr ? *options.question : question_of(*points, options.exhaustive);
   swept.result.shard = shard;
   SharedSweep shared{space, options, std::move(where), objective, front, {space.top, static_cast<int>(front.size())},
       std::numeric_limits<double>::infinity()};
   if (swept.result.tally.does_not_fit > 0) shared.smallest_overflow = swept.result.tally.smallest_overflow_bytes;
-  enter_rows(swept.result, CostRule(objective, front, points), shared.standings);
+  enter_rows(swept.result, CostRule(objective, front, *points), shared.standings);
   SweepCrew crew(
-      shared, swept, {missing(swept.result.done, range_of(shard, space.size())), std::max(1, options.threads)});
+      shared, swept, {missing(swept.result.done, range_of(shard, space.size())), std::max(1, options.threads)}, points);
   TRY(crew.run());
   return swept;
 }

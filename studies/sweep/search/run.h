@@ -21,8 +21,7 @@ struct SweptSpace {
 
 /// The space's constraint. Errors: what Where::read() says of it; a cost without a price.
 Expected<Where> where_of(const Space& space);
-/// Errors: those of the space's nouns and numbers.
-Expected<SweepQuestion> question_of(const Space& space, bool exhaustive);
+SweepQuestion question_of(SpacePoints& points, bool exhaustive);
 /// Errors: the space's nouns and numbers, the constraint, the snapshot's; a forecast that fails where the rules say it
 /// should not.
 Expected<SweptSpace> run_sweep(

@@ -168,12 +168,12 @@ void add_naive(SpacePoints& points, const SweepRow& winner, SweepVerdict& verdic
   verdict.naive_in_vain = !digits;
   if (!digits) return;
   verdict.naive_wins = space.index(*digits) == winner.index;
-  const auto scenario = points.scenario(*digits);
+  const auto scenario = points.point(*digits);
   if (verdict.naive_wins || !scenario) return;
-  const auto prediction = run::predict(*scenario);
+  const auto prediction = points.predict(*digits, **scenario);
   if (!prediction) return;
   SweepRow row{
-      space.index(*digits), {}, figures_of(*scenario, points.wishes(*digits), *prediction, space.price_per_gpu_hour)};
+      space.index(*digits), {}, figures_of(**scenario, points.wishes(*digits), *prediction, space.price_per_gpu_hour)};
   for (const AxisRow& axis : axis_rows()) row.choices.push_back(space.value(*digits, axis.id));
   const bool other = !same_split(row, winner);
   verdict.naive = Rival{std::move(row), 0, other};

@@ -24,7 +24,11 @@ SweepRow row_at(const Space& space, std::uint64_t index, const Digits& digits, c
 
 Expected<std::unique_ptr<SweepWorker>> SweepWorker::make(SharedSweep& shared) {
   TRY(auto points, SpacePoints::make(shared.space));
-  return std::unique_ptr<SweepWorker>(new SweepWorker(shared, std::make_shared<SpacePoints>(std::move(points))));
+  return make(shared, std::make_shared<SpacePoints>(std::move(points)));
+}
+
+std::unique_ptr<SweepWorker> SweepWorker::make(SharedSweep& shared, std::shared_ptr<SpacePoints> points) {
+  return std::unique_ptr<SweepWorker>(new SweepWorker(shared, std::move(points)));
 }
 
 SweepWorker::SweepWorker(SharedSweep& shared, std::shared_ptr<SpacePoints> points)
@@ -169,7 +173,8 @@ Expected<void> SweepWorker::look_at_list() {
 
 Expected<void> SweepWorker::forecast_point(std::uint64_t index, const Digits& digits, const FastPrice* price) {
   const auto scenario = points_->point(digits);
-  const auto prediction = scenario ? run::predict(**scenario) : Expected<Prediction>(tl::unexpected(scenario.error()));
+  const auto prediction =
+      scenario ? points_->predict(digits, **scenario) : Expected<Prediction>(tl::unexpected(scenario.error()));
   if (!prediction) {
     // Only points that are always forecast may be refused: what is counted must not depend on what was pruned.
     if (price != nullptr) return tl::unexpected(prediction.error());

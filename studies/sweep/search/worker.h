@@ -40,6 +40,8 @@ struct Stretch {
 class SweepWorker {
  public:
   static Expected<std::unique_ptr<SweepWorker>> make(SharedSweep& shared);
+  /// With points of the space that nobody else asks.
+  static std::unique_ptr<SweepWorker> make(SharedSweep& shared, std::shared_ptr<SpacePoints> points);
   /// They outlive the worker where somebody keeps them.
   [[nodiscard]] const std::shared_ptr<SpacePoints>& points() const { return points_; }
   /// Nothing when it was told to stop: the stretch then counts as not begun.

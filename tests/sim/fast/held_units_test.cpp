@@ -44,6 +44,15 @@ void expect_fullest_moments(const ScheduleKind& kind, const ScheduleSize& size, 
   }
 }
 
+/// More stages on a rank, and more micro-batches, than are compared in one word.
+TEST(HeldUnits, WeighWhatTheOrderHoldsOfManyStages) {
+  std::mt19937 random(7);
+  const ScheduleKind& kind = **find_schedule("interleaved-1f1b");
+  for (const ScheduleSize& size : {ScheduleSize{4, 8, 16}, ScheduleSize{4, 9, 16}, ScheduleSize{2, 20, 12},
+           ScheduleSize{2, 64, 8}, ScheduleSize{2, 65, 8}, ScheduleSize{22, 3, 154}, ScheduleSize{32, 12, 256}})
+    expect_fullest_moments(kind, size, random);
+}
+
 TEST(HeldUnits, WeighWhatTheOrderHolds) {
   std::mt19937 random(5);
   for (const ScheduleKind* kind : priced_kinds()) {

@@ -6,7 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "sim/memory/block_memory.h"
+#include "sim/schedule/schedule_table.h"
+#include "tests/sim/fast/small_shapes.h"
 #include "tests/sim/small_program.h"
+#include "tests/trials.h"
 
 namespace stepcast::sim {
 namespace {
@@ -14,7 +17,9 @@ namespace {
 Buffer buffer(const char* label, Count count, double bytes) {
   Buffer made;
   made.label = label;
-  made.kind = count == Count::per_block_window ? BufferKind::gathered_weight : BufferKind::saved;
+  made.kind = count == Count::per_block_window ? BufferKind::gathered_weight
+              : count == Count::persistent     ? BufferKind::weight
+                                               : BufferKind::saved;
   made.count = count;
   made.bytes = Bytes(bytes);
   return made;
@@ -67,6 +72,55 @@ TEST(UnitMemory, TheFullestRankIsThatOfTheSum) {
   lay_memory(units, shape, memory);
   EXPECT_EQ(memory.saved.size(), 2U);
   EXPECT_EQ(memory.ranks.size(), 2U);
+}
+
+/// Layers of two blocks, laid anyhow: no order holds less on its fullest rank, and of layers that are all alike on
+/// ranks that hold as many units the bound is what each of them has.
+TEST(UnitMemory, NoLayoutHasLessThanTheLeast) {
+  const Machine machine = small::machine();
+  const Profile profile = small::profile();
+  const Stack stack = small::stack();
+  std::mt19937 random(3);
+  double closest = 0;
+  for (const ScheduleKind* kind : small_shapes::priced_kinds())
+    for (int trial = 0; trial < 20; ++trial) {
+      const ScheduleSize size = small_shapes::legal_size(*kind, 8, 20, random);
+      if (size.ranks == 0) continue;
+      Program program = small_shapes::program_of(make_order(kind->id, size).value(), random);
+      program.ranks = program.stages, program.groups = {small::group(1, 4)};
+      for (int block = 0; block < 4; ++block) {
+        ProgramBlock& made = program.blocks.emplace_back(small::plain_layer());
+        made.is_layer = block < 2;
+        made.buffers = {buffer("weight", Count::persistent, small_shapes::draw(random, 1, 50)),
+            buffer("kept", Count::per_micro_batch, small_shapes::draw(random, 0, 20))};
+      }
+      std::vector<BlockRun> layers = {{0, 0}, {1, 0}};
+      for (const Chunk& chunk : program.chunks)
+        for (const BlockRun& run : chunk.runs)
+          if (run.block < 2) layers[run.block].count += run.count;
+      const CostModel cost = CostModel(machine, profile, stack, Precision::bf16).with_ranks(program.ranks);
+      const StageShape shape = stage_shape(program);
+      const StepCosts step(program, cost);
+      const UnitMemory units(program);
+      MemoryOnShape memory;
+      lay_memory(units, shape, memory);
+      const HeldOnStages held = held_on_stages(*kind, size).value();
+      const double least = least_tensor_bytes(units, step, held, layers),
+                   here = tensor_bytes(memory, once_on_shape(step, shape), held_units(shape, held));
+      EXPECT_GT(least, 0);
+      EXPECT_LE(least, here * (1 + 1e-12)) << small_shapes::sized_name(*kind, size);
+      closest = std::max(closest, least / here);
+    }
+  EXPECT_GT(closest, 0.6);
+  // Eight layers of 10 bytes that stay and 3 that are kept for each of two units, on four ranks.
+  Program alike;
+  alike.stages = 4;
+  alike.blocks = {small::plain_layer()};
+  alike.blocks.front().buffers = {buffer("weight", Count::persistent, 10), buffer("kept", Count::per_micro_batch, 3)};
+  for (int stage = 0; stage < 4; ++stage) alike.chunks.push_back({stage, 0, {{0, 2}}});
+  const StepCosts step(alike, CostModel(machine, profile, stack, Precision::bf16).with_ranks(4));
+  const std::vector<BlockRun> eight = {{0, 8}};
+  EXPECT_NEAR(least_tensor_bytes(UnitMemory(alike), step, HeldOnStages(4, {{2}}), eight), 2 * (10 + 2 * 3), 1e-9);
 }
 
 }  // namespace

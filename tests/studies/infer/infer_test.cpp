@@ -63,7 +63,7 @@ TEST(Infer, TheCommandSaysWhatIsWrong) {
   refused("llama3-8b --context 10 --draft 2 --accepted 0.5 --tp 2 --pp 2", "on several stages");
   refused("llama3-8b --phase mixed --prompt 10", "what stands in the cache");
   refused("mixtral-8x7b --prompt 10 --tp 8 --exchange magic", "gather or rows");
-  refused("mixtral-8x7b --prompt 10 --tp 8 --ep 3", "a divisor of tp x dp-attention");
+  refused("mixtral-8x7b --prompt 10 --tp 8 --ep 3", "a divisor of tp x dp-attention x cp: 1, 2, 4, 8");
   refused("llama3-8b --prompt 10 --weights fp7", "nvfp4");
   refused("llama3-8b --prompt 10 --machine dgx-a100 --engine sglang --weights fp8", "has no fp8");
   refused("llama3-8b --prompt 10 --machine dgx-h100 --kv nvfp4", "has no nvfp4");

@@ -55,6 +55,22 @@ TEST(PickedKeys, TheCacheHoldsAWindowAndCompressedKeys) {
   EXPECT_NEAR(serving_of(wishes)->cache_bytes(positions), states + narrow, 1e-3);
 }
 
+/// Where all keys of short sequences are seen nothing is scored for them, whichever indexer picks the keys of others.
+TEST(PickedKeys, ShortSequencesOfANetworkScoreNothing) {
+  ServingWishes wishes;
+  wishes.tp = 8;
+  auto network = run::choose_network("deepseek-v3.2", "network").value();
+  network.row.dense_positions = 4'096;
+  const auto s = serving_of(wishes, std::move(network), run::choose_machine("hgx-h200", "--machine").value(),
+      run::choose_engine("vllm", "--engine").value().row, nullptr);
+  ASSERT_TRUE(s) << to_text(s.error());
+  const double per_key = 61.0 * 3 * 16 * 2 * (576 + 512);
+  EXPECT_EQ(part_of(iterate(*s, {3, 1, 4'095}), "index.scores"), nullptr);
+  EXPECT_NEAR(flops_of(*s, {3, 1, 4'095}, "attn.core") / (per_key * 4'096), 1, 1e-9);
+  EXPECT_NEAR(flops_of(*s, {3, 1, 4'096}, "index.scores") / (61.0 * 3 * 2 * 64 * 128 * 4'097), 1, 1e-9);
+  EXPECT_NEAR(flops_of(*s, {3, 1, 4'096}, "attn.core") / (per_key * 2'048), 1, 1e-9);
+}
+
 /// A word scores all keys with 64 heads of 128 and looks at 2048 of them with 128 heads, as far as there are so many.
 TEST(PickedKeys, WordsScoreAllKeysAndSeeTheBest) {
   const Serving s = picking("deepseek-v3.2", 8);
