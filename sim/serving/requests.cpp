@@ -136,7 +136,7 @@ Expected<std::vector<ServingRequest>> read_requests(const std::string& text, con
     if (cells.size() < which.size())
       return fail(place(cells.size()),
           fmt::format("no {} in a row of {} cells", columns[which[cells.size()]].name, cells.size()),
-          fmt::format("{}, as in the header", which.size()));
+          fmt::format("{} cells, as in the header", which.size()));
     if (cells.size() > which.size())
       return fail(place(which.size()), fmt::format("a cell '{:.40}' behind the last column", cells[which.size()]),
           fmt::format("{} cells, as in the header", which.size()));

@@ -47,6 +47,7 @@ Expected<LoadedRun> start(const InferenceRecord& record, const Serving& serving)
   const double length = static_cast<double>(*record.prompt) + static_cast<double>(*record.output) / 2;
   BatchingWishes limits;
   limits.most_sequences = record.most_sequences, limits.most_positions = record.most_positions;
+  limits.decodes = record.word_pool.has_value();  // a pool of prompts has nobody who gives way
   const BenchmarkSettings settings = settings_of(record);
   if (!limits.most_positions) limits.most_positions = settings.most_positions;
   const bool by_bench = record.phase == "offline_throughput" && serving.engine.kernels == "trtllm";

@@ -49,7 +49,7 @@ TEST(Swapping, SequencesAreReadAgainElse) {
   const json again = told(full), said = told(full + "--preemption recompute");
   EXPECT_FALSE(again.contains("swap"));
   EXPECT_GT(again.at("queue").at("preempted"), 20);
-  EXPECT_EQ(again.dump(), said.dump());
+  for (const char* part : {"ttft", "tpot", "queue", "time", "saturation"}) EXPECT_EQ(again.at(part), said.at(part));
   // a cache with room for all swaps nothing, and takes as long
   const std::string few = "serve llama3-8b --engine vllm-v0 --input 512 --output 64 --concurrency 8 ";
   const json none = told(few + "--preemption swap");
@@ -60,7 +60,7 @@ TEST(Swapping, SequencesAreReadAgainElse) {
 /// vLLM V0 stops where its swap space is full, and the hint says how much is enough.
 TEST(Swapping, AFullHostStopsTheEngine) {
   const auto stopped = run_line(full + "--preemption swap --swap-space 0.01");
-  EXPECT_EQ(stopped.code, 1);
+  EXPECT_EQ(stopped.code, 2);
   EXPECT_THAT(stopped.err, AllOf(HasSubstr("--swap-space: vLLM V0 stops"), HasSubstr("--preemption recompute")));
   const std::size_t at = stopped.err.find("--swap-space ", stopped.err.find('\n'));
   ASSERT_NE(at, std::string::npos) << stopped.err;
