@@ -61,7 +61,7 @@ void say_release(const EnginePool& pool, AskedEngine& out) {
   if (out.of_told_row) return;
   if (!pool.release.empty()) {
     out.notes.push_back(fmt::format("release {:.40}, as its image says{}", pool.release,
-        asks_for_v0(pool) && has_v1_alone(pool) ? ", which has V1 alone, whatever else asks for V0" : ""));
+        asks_for_v0(pool) && has_v1_alone(pool) ? ", which has V1 alone, whatever VLLM_USE_V1 says" : ""));
     return;
   }
   const EngineRelease *own = nullptr, *newest = nullptr;

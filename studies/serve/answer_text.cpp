@@ -41,6 +41,20 @@ std::string gpus_of_a_cache(const infer::Serving& serving) {
   return serving.dcp > 1 ? fmt::format("{} GPUs together", serving.dcp) : "a GPU";
 }
 
+/// What went to the host's memory, where sequences that give way go there.
+std::string swapped_text(const Answer& answer) {
+  if (!answer.swapped) return "";
+  const Answer::Swapped& swapped = *answer.swapped;
+  const auto sequences = static_cast<double>(answer.run.swaps.sequences);
+  const std::string refused =
+      answer.run.swaps.refused > 0 ? fmt::format("; {} had no room and were read again", answer.run.swaps.refused) : "";
+  return fmt::format(
+      "Swapped  {} {}: {} out of a GPU and {} in, {} of the time; at most {} in the host's memory of {}{}\n",
+      print::grouped_digits(sequences), sequences == 1 ? "sequence" : "sequences", format_bytes(swapped.out),
+      format_bytes(swapped.in), format_percent(swapped.share), format_bytes(swapped.most), format_bytes(swapped.space),
+      refused);
+}
+
 std::string figures_text(const Question& question, const Answer& answer, const sim::ServiceFigures& f) {
   print::Table table({{""}, {"mean", print::Align::right}, {"p50", print::Align::right}, {"p90", print::Align::right},
       {"p99", print::Align::right}, {"mean, 10th to 90th percentile"}});
@@ -70,15 +84,7 @@ std::string figures_text(const Question& question, const Answer& answer, const s
   const double blocks = static_cast<double>(answer.servers.policy.blocks * answer.servers.groups);
   text += fmt::format("\nRunning  {:.1f} sequences, {:.1f} waiting (at most {:.0f}); {:.0f} gave way to others\n",
       f.running, f.waiting, f.most_waiting, f.preempted);
-  if (const auto& swapped = answer.swapped)
-    text += fmt::format(
-        "Swapped  {} to the host's memory: {} out of a GPU and {} in, {} of the time; at most {} of {} there{}\n",
-        answer.run.swaps.sequences == 1 ? std::string("1 sequence")
-                                        : print::grouped_digits(double(answer.run.swaps.sequences)) + " sequences",
-        format_bytes(swapped->out), format_bytes(swapped->in), format_percent(swapped->share),
-        format_bytes(swapped->most), format_bytes(swapped->space),
-        answer.run.swaps.refused > 0 ? fmt::format("; {} had no room and were read again", answer.run.swaps.refused)
-                                     : "");
+  text += swapped_text(answer);
   text += fmt::format("Cache    {} used, at most {}, of {} positions on {}\n", format_percent(f.used_blocks / blocks),
       format_percent(f.most_used_blocks / blocks),
       print::grouped_digits(

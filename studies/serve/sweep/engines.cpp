@@ -65,12 +65,14 @@ Expected<sim::Servers> Engines::servers(const MadeEngine& engine, double length,
   if (servers.policy.blocks <= 0)
     return fail("",
         prompts ? "where prompts are read, weights leave no room for a cache" : "weights leave no room for a cache");
-  TRY(infer::check_positions(
-      {longest.prompt + longest.output, 0, asked_->positions}, engine.serving.engine, "--input"));
+  const auto within =
+      infer::check_positions({longest.prompt + longest.output, 0, asked_->positions}, engine.serving.engine, "--input");
+  if (engine.serving.network().positions == Positions::learned) TRY(within);  // the fewer of both are said
   TRY(infer::check_served(engine.serving, longest));
   if (!infer::has_room(longest, servers.policy))
     return fail("", prompts ? "a prompt is longer than the cache beside the weights where it is read"
                             : "a request is longer than the cache beside the weights");
+  TRY(within);
   return servers;
 }
 

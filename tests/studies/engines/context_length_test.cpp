@@ -122,6 +122,9 @@ TEST(ContextLength, CommandsWithoutALaunchAreHeldAgainstIt) {
            "infer meta-llama/Llama-2-7b-hf --prompt 4000 --output 97"})
     EXPECT_THAT(run_line(line).err, HasSubstr("and the network has 4096")) << line;
   EXPECT_EQ(run_line("serve llama2-7b --input 4000 --output 96 --concurrency 1").code, 0);
+  // OPT has learned positions for 2,050, of which two are an offset
+  for (const char* line : {"serve opt-13b --input 2040 --output 20 --concurrency 1", "infer opt-13b --prompt 2060"})
+    EXPECT_THAT(run_line(line).err, HasSubstr("at most 2048")) << line;
   EXPECT_EQ(run_line("infer llama2-7b --context 4095").code, 0) << "a step adds one";
   EXPECT_THAT(run_line("infer llama2-7b --phase mixed --context 100 --prompt 5000").err,
       HasSubstr("--prompt: 5000 positions, and the network has 4096"));

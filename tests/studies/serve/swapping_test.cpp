@@ -42,7 +42,7 @@ TEST(Swapping, WhatIsCopiedTakesItsTime) {
       swap.at("time_s").get<double>() / swapped.at("span_s").get<double>(),
       0.02 * swap.at("share_of_time").get<double>());
   EXPECT_THAT(run_line(full + "--preemption swap --swap-space 64").out,
-      AllOf(HasSubstr("Swapped "), HasSubstr("sequences to the host's memory"), HasSubstr("of 64.0 GiB there")));
+      AllOf(HasSubstr("Swapped "), HasSubstr(" out of a GPU and "), HasSubstr("in the host's memory of 64.0 GiB")));
 }
 
 TEST(Swapping, SequencesAreReadAgainElse) {
@@ -103,6 +103,17 @@ TEST(Swapping, SweepsSimulateItAndSayItsFlags) {
   const json stopped = told(sweep + "--swap-space 0.01");
   EXPECT_EQ(stopped.at("rows").size(), 0U);
   EXPECT_THAT(stopped.at("refused").dump(), HasSubstr("the engine stops"));
+}
+
+TEST(Swapping, MixedIterationsAreRefused) {
+  const engines::Read mixed =
+      engines::read("vllm serve meta-llama/Llama-3.1-8B-Instruct --preemption-mode swap --enable-chunked-prefill");
+  ASSERT_EQ(mixed.error, "");
+  EXPECT_FALSE(mixed.asked.row.prompts_apart);
+  EXPECT_THAT(run_line("serve --input 512 --output 64 --concurrency 4 --launch -- vllm serve "
+                       "meta-llama/Llama-3.1-8B-Instruct --preemption-mode swap --enable-chunked-prefill")
+                  .err,
+      HasSubstr("iterations that hold prompts and tokens"));
 }
 
 TEST(Swapping, LaunchesOfV0SayIt) {
