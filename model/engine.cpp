@@ -26,6 +26,16 @@ constexpr Choice<UnevenStages> uneven_names[] = {{"refused", UnevenStages::refus
     {"before the last", UnevenStages::before_last}, {"the last ones", UnevenStages::last_ones},
     {"the first ones", UnevenStages::first_ones}};
 
+constexpr Choice<SwapsWhen> swap_names[] = {
+    {"never", SwapsWhen::never}, {"asked", SwapsWhen::asked}, {"decoding", SwapsWhen::decoding}};
+constexpr auto swap_members = [](auto& file, auto& swapping) {
+  file.choice("when", swapping.when, swap_names);
+  file.rare("space", swapping.space, Zero::allowed);
+  file.rare("reads_again", swapping.reads_again);
+  file.rare("per_copy", swapping.per_copy, Zero::allowed);
+  file.rare("spare", swapping.spare, NumberRange{0, 0.5});
+};
+
 constexpr IntegerRange positions{1, 1'000'000};
 
 constexpr std::size_t most_fitted = 3;
@@ -130,6 +140,7 @@ constexpr auto engine_members = [](auto& file, auto& engine) {
   file.rare("prompts_apart", engine.prompts_apart);
   file.rare("whole_prompts", engine.whole_prompts);
   file.rare("reserves_all", engine.reserves_all);
+  file.part("swapping", engine.swapping.when != SwapsWhen::never, engine.swapping, swap_members);
   file.rare("plans_ahead", engine.plans_ahead);
   file.rare("loop_per_sequence", engine.loop_per_sequence, Zero::allowed);
   file.rare("host_pace", engine.host_pace, NumberRange{0.1, 10});

@@ -38,6 +38,13 @@ enum class UnevenStages : std::uint8_t {
   first_ones,   ///< as many of the first
 };
 
+/// When the keys of sequences that give way are kept in the host's memory, and not read again.
+enum class SwapsWhen : std::uint8_t {
+  never,
+  asked,     ///< where a launch asks for it
+  decoding,  ///< in pools that decode what others have read, always
+};
+
 /// 7.3 of 7.7 TB/s on B200 (vLLM's blog of 2026-04-22).
 inline constexpr double usual_cache_rate = 0.95;
 
@@ -105,6 +112,15 @@ struct Engine {
   bool prompts_apart = false;         ///< iterations of prompts alone, before those of words; else both in one
   bool whole_prompts = false;         ///< a prompt is read in one iteration; else in pieces, if need be
   bool reserves_all = false;          ///< a request is let in when the cache has room for all that it will say
+  struct Swapping {
+    SwapsWhen when = SwapsWhen::never;
+    Bytes space;               ///< of the host for each GPU, where nothing is said; 0: as much as it has
+    bool reads_again = false;  ///< those that it has no room for; else the engine stops there
+    /// the host takes so long to start a copy, of a block's keys or values of one layer; 0: bytes alone take time
+    Seconds per_copy;
+    double spare = 0;  ///< share of the cache that stays free when a sequence comes back
+  };
+  Swapping swapping;
   /// an iteration is planned while the one before it runs, without the requests that come meanwhile
   bool plans_ahead = false;
   /// the host's loop over the sequences of an iteration: where it plans ahead, beside the GPU, and with the launches of

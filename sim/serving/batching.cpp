@@ -60,19 +60,51 @@ bool Batcher::take(RunningSequence& sequence, std::int64_t positions) {
 }
 
 /// The youngest, but for those whose keys are on their way.
-Running::At Batcher::preempt_last() {
+Running::At Batcher::preempt_last(Batch& batch) {
   Running::At at = running_.last();
   while (running_[at].comes) at = running_.before(at);
   if (running_.has_spoken(at)) gave_way_.push_back(running_[at].id);
   else std::erase(fresh_, running_[at].id);
   std::erase(reading_, at);
+  const bool speaks = running_.speaks(at);
   RunningSequence victim = running_.erase(at);
   free_ += victim.blocks;
+  ++preempted_;
+  if (speaks && keep_in_host(victim, batch)) return at;
   victim.to_read = victim.prompt + victim.said;
   victim.blocks = victim.held = victim.piece = 0;
   waiting_.push_front(victim);
-  ++preempted_;
   return at;
+}
+
+bool Batcher::keep_in_host(const RunningSequence& victim, Batch& batch) {
+  if (policy_.host_blocks == 0) return false;
+  if (victim.blocks > host_free_) {
+    ++swaps_.refused;
+    return false;
+  }
+  host_free_ -= victim.blocks;
+  batch.blocks_out += static_cast<double>(victim.blocks);
+  ++swaps_.sequences, swaps_.blocks_out += victim.blocks;
+  swaps_.most_blocks = std::max(swaps_.most_blocks, policy_.host_blocks - host_free_);
+  swapped_.push_back(victim);
+  return true;
+}
+
+/// The first of those whose keys the host keeps, and the next, as long as the cache has a block beyond theirs and the
+/// spare ones; where nothing runs, as long as it has what their next word needs. They say it in this iteration.
+void Batcher::bring_back(Batch& batch) {
+  while (!swapped_.empty() && running_.size() < policy_.most_sequences) {
+    RunningSequence& next = swapped_.front();
+    const std::int64_t grown = blocks_for(next.held + 1, next.shared);
+    if ((running_.size() == 0 ? grown : next.blocks + 1 + policy_.spare_blocks) > free_) return;
+    host_free_ += next.blocks, free_ -= grown;
+    batch.blocks_in += static_cast<double>(next.blocks), swaps_.blocks_in += next.blocks;
+    next.blocks = grown;
+    const Running::At at = running_.push(next);
+    swapped_.pop_front();
+    begin_to_speak(at);
+  }
 }
 
 void Batcher::read(RunningSequence& sequence, std::int64_t piece, Batch& batch) const {
@@ -83,18 +115,22 @@ void Batcher::read(RunningSequence& sequence, std::int64_t piece, Batch& batch) 
 }
 
 /// One after the other takes its block, and the youngest give way until it has one.
-void Batcher::make_room() {
+void Batcher::make_room(Batch& batch) {
   for (Running::At at = running_.first(); at != Running::none; at = running_.behind(at)) {
     if (!running_.needs_block(at)) continue;
     while (free_ == 0)
-      if (preempt_last() == at) return;
+      if (preempt_last(batch) == at) return;
     --free_;
   }
 }
 
 void Batcher::plan_words(Batch& batch) {
-  if (running_.needs() <= free_) free_ -= running_.needs();
-  else make_room();
+  if (running_.needs() <= free_) {
+    free_ -= running_.needs();
+    bring_back(batch);
+  } else {
+    make_room(batch);
+  }
   batch.words = static_cast<double>(running_.speakers());
   batch.contexts = static_cast<double>(running_.contexts());
 }
@@ -123,7 +159,7 @@ void Batcher::plan_prompts(Batch& batch) {
   };
   for (const Running::At at : reading_)
     if (const std::int64_t piece = piece_of(running_[at]); piece > 0) read(running_[at], piece, batch), budget -= piece;
-  if (holds_back(policy_.most_positions)) return;
+  if (!swapped_.empty() || holds_back(policy_.most_positions)) return;
   while (!waiting_.empty() && running_.size() < policy_.most_sequences) {
     RunningSequence& next = waiting_.front();
     next.held = next.comes ? next.prompt : next.shared;

@@ -2,6 +2,7 @@
 // knows no time and no prices.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <unordered_map>
@@ -30,6 +31,10 @@ struct BatchingPolicy {
   /// an iteration is planned as the one before it starts: requests that come later miss it. An idle server plans at
   /// once
   bool plans_ahead = false;
+  /// of the host's memory, for sequences that give way: their keys go there, and come back before any that waits is let
+  /// in. 0, or no room: they are read again
+  std::int64_t host_blocks = 0;
+  std::int64_t spare_blocks = 0;  ///< that stay free when one comes back beside others
 
   /// What is left for the sequences' own positions.
   [[nodiscard]] std::int64_t own_blocks() const { return blocks - shared_blocks; }
@@ -40,13 +45,26 @@ struct Batch {
   double words = 0, contexts = 0;     ///< running sequences, and what they have in the cache together
   double prompts = 0, positions = 0;  ///< prompts or pieces of them, and their new positions together
   double pairs = 0;                   ///< sum of positions x (cached + positions / 2): what attention of prompts does
+  double blocks_out = 0, blocks_in = 0;  ///< of the cache that go to the host before it, and that come back
   [[nodiscard]] bool empty() const { return words == 0 && prompts == 0; }
+};
+
+/// What went to the host's memory and came back.
+struct Swaps {
+  std::int64_t sequences = 0, blocks_out = 0, blocks_in = 0;
+  std::int64_t most_blocks = 0;  ///< in the host's memory at once
+  std::int64_t refused = 0;      ///< sequences that gave way and had no room there
+  void add(const Swaps& other) {
+    sequences += other.sequences, blocks_out += other.blocks_out, blocks_in += other.blocks_in;
+    most_blocks = std::max(most_blocks, other.most_blocks), refused += other.refused;
+  }
 };
 
 class Batcher {
  public:
   explicit Batcher(const BatchingPolicy& policy)
-      : policy_(policy), running_(policy.block, !policy.reserves_all), free_(policy.own_blocks()) {}
+      : policy_(policy), running_(policy.block, !policy.reserves_all), free_(policy.own_blocks()),
+        host_free_(policy.host_blocks) {}
 
   /// Blocks of its own that a request takes at its end; more than own_blocks() can never run.
   [[nodiscard]] std::int64_t blocks_at_end(const ServingRequest& request) const;
@@ -76,16 +94,21 @@ class Batcher {
   const Said& finish();
 
   [[nodiscard]] std::int64_t outstanding() const { return running_.size() + waiting(); }
-  [[nodiscard]] std::int64_t waiting() const { return static_cast<std::int64_t>(waiting_.size() + missed_.size()); }
+  [[nodiscard]] std::int64_t waiting() const {
+    return static_cast<std::int64_t>(waiting_.size() + missed_.size() + swapped_.size());
+  }
   [[nodiscard]] std::int64_t used_blocks() const { return policy_.blocks - free_; }
-  [[nodiscard]] std::int64_t preempted() const { return preempted_; }
+  [[nodiscard]] std::int64_t preempted() const { return preempted_; }  ///< with those whose keys the host keeps
+  [[nodiscard]] const Swaps& swaps() const { return swaps_; }
 
  private:
   [[nodiscard]] std::int64_t blocks_for(std::int64_t positions, std::int64_t shared) const;
   bool take(RunningSequence& sequence, std::int64_t positions);
   void wait(const RunningSequence& sequence);
-  Running::At preempt_last();
-  void make_room();
+  Running::At preempt_last(Batch& batch);
+  bool keep_in_host(const RunningSequence& victim, Batch& batch);
+  void bring_back(Batch& batch);
+  void make_room(Batch& batch);
   void begin_to_speak(Running::At at);
   void end(Running::At at);
   void finish_prompts();
@@ -100,7 +123,9 @@ class Batcher {
   std::vector<Running::At> reading_;  ///< those whose prompts are not read, in the order in which they were let in
   std::deque<RunningSequence> waiting_;
   std::vector<RunningSequence> missed_;  ///< that came when the next iteration was planned
-  std::int64_t free_ = 0, preempted_ = 0, waited_ = 0;
+  std::deque<RunningSequence> swapped_;  ///< whose keys the host keeps, in the order in which they gave way
+  std::int64_t free_ = 0, host_free_ = 0, preempted_ = 0, waited_ = 0;
+  Swaps swaps_;
   bool says_words_ = false;
   Said said_;
   std::unordered_map<std::int64_t, std::int64_t> left_;  ///< blocks of those that left, until their keys are elsewhere

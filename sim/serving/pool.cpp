@@ -8,6 +8,7 @@ BatchingPolicy lane_policy(BatchingPolicy policy, std::int64_t stages) {
   policy.blocks /= stages;
   policy.shared_blocks = (policy.shared_blocks + stages - 1) / stages;
   policy.most_sequences = std::max<std::int64_t>(1, policy.most_sequences / stages);
+  policy.host_blocks /= stages, policy.spare_blocks /= stages;
   return policy;
 }
 
@@ -104,6 +105,13 @@ std::int64_t ServerPool::preempted() const {
   std::int64_t sum = 0;
   for (const Replica& replica : replicas_)
     for (const Batcher& group : replica.groups) sum += group.preempted();
+  return sum;
+}
+
+Swaps ServerPool::swaps() const {
+  Swaps sum;
+  for (const Replica& replica : replicas_)
+    for (const Batcher& group : replica.groups) sum.add(group.swaps());
   return sum;
 }
 

@@ -78,6 +78,7 @@ class ServerPool {
   using Planned = std::function<void(const Place&, bool)>;
   void start_iterations(Seconds now, const Planned& planned = {});
   [[nodiscard]] std::int64_t preempted() const;
+  [[nodiscard]] Swaps swaps() const;  ///< of all groups; the most at once of one of them
   [[nodiscard]] std::size_t groups() const { return replicas_.size() * replicas_.front().groups.size(); }
 
  private:

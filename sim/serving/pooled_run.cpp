@@ -47,6 +47,7 @@ class PooledLoop {
       start(now);
     }
     run_.served.preempted = prompts_.preempted() + words_.preempted();
+    run_.served.swaps = words_.swaps();  // those who read prompts alone have nothing to give way to
     return std::move(run_);
   }
 

@@ -51,7 +51,7 @@ struct Column {
   double least;
 };
 constexpr Column columns[] = {{"arrival_s", true, 0}, {"prompt", true, 1}, {"output", true, 1}, {"cached", false, 0}};
-constexpr std::size_t column_count = std::size(columns);
+constexpr std::size_t column_count = std::size(columns), arrival_column = 0, cached_column = 3;
 constexpr const char* columns_hint = "arrival_s,prompt,output and perhaps cached";
 constexpr double longest = 1e9;  // of positions, and of seconds
 
@@ -129,21 +129,29 @@ Expected<std::vector<ServingRequest>> read_requests(const std::string& text, con
       continue;
     }
     if (cells.size() == 1 && cells[0].empty()) continue;
-    if (cells.size() != which.size())
-      return fail(fmt::format("{}:{}", where, line), fmt::format("{} cells", cells.size()),
-          fmt::format("{}, as in the header", which.size()));
+    const auto place = [&](std::size_t at) { return fmt::format("{}:{}:{}", where, line, at + 1); };
+    const auto place_of = [&](std::size_t column) {
+      return place(static_cast<std::size_t>(std::ranges::find(which, column) - which.begin()));
+    };
+    if (cells.size() < which.size())
+      return fail(place(cells.size()),
+          fmt::format("no {} in a row of {} cells", columns[which[cells.size()]].name, cells.size()),
+          fmt::format("{} cells, as in the header", which.size()));
+    if (cells.size() > which.size())
+      return fail(place(which.size()), fmt::format("a cell '{:.40}' behind the last column", cells[which.size()]),
+          fmt::format("{} cells, as in the header", which.size()));
     double values[column_count] = {};
     for (std::size_t at = 0; at < cells.size(); ++at) {
-      TRY(values[which[at]], read_cell(cells[at], columns[which[at]], fmt::format("{}:{}:{}", where, line, at + 1)));
+      TRY(values[which[at]], read_cell(cells[at], columns[which[at]], place(at)));
     }
     const ServingRequest request{Seconds(values[0]), static_cast<std::int64_t>(values[1]),
         static_cast<std::int64_t>(values[2]), static_cast<std::int64_t>(values[3])};
     if (request.cached >= request.prompt)
-      return fail(fmt::format("{}:{}", where, line),
+      return fail(place_of(cached_column),
           fmt::format("{} of {} positions of a prompt are cached", request.cached, request.prompt),
           "at least one is read anew");
     if (!requests.empty() && request.arrival < requests.back().arrival)
-      return fail(fmt::format("{}:{}", where, line),
+      return fail(place_of(arrival_column),
           fmt::format(
               "an arrival at {} s behind one at {} s", request.arrival.value(), requests.back().arrival.value()),
           "rows in the order of their arrivals");

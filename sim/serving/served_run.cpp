@@ -35,7 +35,7 @@ class LoadLoop {
       while (next_ready() <= now) submit(on_their_way_.front());
       pool_.start_iterations(now);
     }
-    run_.preempted = pool_.preempted();
+    run_.preempted = pool_.preempted(), run_.swaps = pool_.swaps();
     return std::move(run_);
   }
 

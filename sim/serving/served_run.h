@@ -31,6 +31,7 @@ struct ServedRun {
   std::vector<Gap> gaps;
   std::vector<RanIteration> iterations;  ///< in the order of their ends
   std::int64_t preempted = 0;
+  Swaps swaps;
 };
 
 /// What each request and each gap between words comes to, as words are heard. Those of running sequences come all at

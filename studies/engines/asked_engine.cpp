@@ -215,33 +215,60 @@ std::int64_t positions_of(const SaidArguments& said, const EngineSettings& setti
 
 /// What engines do that are told to take longer requests than the network has positions for. vllm/config/model.py,
 /// _get_and_verify_max_len (ValueError), and sglang/srt/configs/model_config.py (ValueError), each with the variable
-/// that lets it; TensorRT-LLM's _torch/pyexecutor/model_engine.py, _init_max_seq_len, takes the network's and goes on.
+/// that lets it and its words (vllm/envs.py; sglang/srt/environ.py, EnvBool); TensorRT-LLM's
+/// _torch/pyexecutor/model_engine.py, _init_max_seq_len, takes the network's and goes on.
 struct LongRequests {
   std::string_view engine;
   const char *name, *variable;
-  bool clips = false;  ///< without the variable it takes the network's
+  std::string_view words = "1 true";  ///< of the variable, that let it
+  bool clips = false;                 ///< without the variable it takes the network's
 };
 constexpr std::array long_requests = {LongRequests{"vllm", "vLLM", "VLLM_ALLOW_LONG_MAX_MODEL_LEN"},
     LongRequests{"sglang", "SGLang", "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"},
-    LongRequests{"tensorrt-llm", "TensorRT-LLM", "TLLM_ALLOW_LONG_MAX_MODEL_LEN", true}};
+    LongRequests{"tensorrt-llm", "TensorRT-LLM", "TLLM_ALLOW_LONG_MAX_MODEL_LEN", "1 true yes y", true}};
+
+bool names_word(std::string_view words, const std::string& word) {
+  return fmt::format(" {} ", words).find(fmt::format(" {} ", word)) != std::string::npos;
+}
 
 /// Positions of the longest request that a pool takes; 0: it is not told. Errors: more than the network has.
-Expected<std::int64_t> longest_request(const EnginePool& pool, std::optional<std::int64_t> said, AskedEngine& out) {
-  if (!said || *said <= 0 || out.positions == 0 || *said <= out.positions) return said.value_or(0);
+Expected<std::int64_t> longest_request(
+    const EnginePool& pool, std::optional<std::int64_t> said, std::int64_t positions, AskedEngine& out) {
+  if (!said || *said <= 0 || positions == 0 || *said <= positions) return said.value_or(0);
   const auto row = std::ranges::find(long_requests, pool.server.program->engine, &LongRequests::engine);
   if (row == long_requests.end()) return *said;
   const auto lets = pool.environment.find(row->variable);
-  if (lets != pool.environment.end() && (lets->second == "1" || lower_case(lets->second) == "true")) return *said;
+  if (lets != pool.environment.end() && names_word(row->words, lower_case(lets->second))) return *said;
   if (row->clips) {
-    out.notes.push_back(
-        fmt::format("the network has {} positions: {} takes no longer requests, whatever the launch says",
-            out.positions, row->name));
-    return out.positions;
+    out.notes.push_back(fmt::format(
+        "the network has {} positions: {} takes no longer requests, whatever the launch says", positions, row->name));
+    return positions;
   }
   return fail(pool.server.where,
-      fmt::format(
-          "requests of {} positions, and the network has {}: {} does not start", *said, out.positions, row->name),
-      fmt::format("at most {}, values of rope_scaling that stretch them, or {}=1", out.positions, row->variable));
+      fmt::format("requests of {} positions, and the network has {}: {} does not start", *said, positions, row->name),
+      fmt::format("at most {}, values of rope_scaling that stretch them, or {}=1", positions, row->variable));
+}
+
+/// What becomes of sequences that give way.
+Expected<void> put_swapping(const EngineSettings& s, const SaidArguments& said, bool lenient, AskedEngine& out) {
+  if (!s.swaps.value_or(false)) return {};
+  const auto given = std::ranges::find_if(said.all, [&](const GivenArgument& each) {
+    return said.counts(each) && counted_name(said.table(), each.name) == "preemption_mode";
+  });
+  const std::string where = given == said.all.end() ? said.where : place_of_argument(said, *given);
+  if (out.row.swapping.when != SwapsWhen::asked) {
+    const std::string what = fmt::format("{} reads sequences that give way again", out.row.name);
+    if (!lenient)
+      return fail(where, what, "--engine vllm-v0, whose releases keep them in the host's memory, or recompute");
+    out.warnings.push_back(fmt::format("{}: {}", where, what));
+    return {};
+  }
+  if (s.swap_space && !(*s.swap_space > 0))
+    return fail(where, "no memory of the host for sequences that give way: the engine stops as the first one does",
+        "--swap-space 4, or --preemption-mode recompute");
+  out.flags["--preemption"] = "swap";
+  if (s.swap_space) out.flags["--swap-space"] = fmt::format("{:g}", *s.swap_space);
+  return {};
 }
 
 /// Sizes count and are read by nobody: a row of the tables that no reader asks for.
@@ -309,7 +336,8 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
   TRY(put_pool(settings, launch, spec.row, where.row.gpu, told, out));
   out.flags["--engine"] = out.row.id;
   out.positions = positions_of(launch.server, settings, out.network);
-  TRY(out.longest, longest_request(launch, settings.longest, out));
+  TRY(out.longest, longest_request(launch, settings.longest, out.positions, out));
+  out.longest_fits = settings.longest_fits;
   std::int64_t longest_prompt = 0;
   if (launch.prompts && use.load) {
     TRY(settle_copies(*launch.prompts, "--prefill-replicas", told, use.lenient, out));
@@ -322,12 +350,14 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
       warn_of_gpu(launch.prompts->host, reads->row, "--prefill-machine", out);
     }
     TRY(const auto prompt_settings, engine_settings(launch.prompts->server));
-    TRY(longest_prompt, longest_request(*launch.prompts, prompt_settings.longest, out));
+    const std::int64_t prompt_positions = positions_of(launch.prompts->server, prompt_settings, out.network);
+    TRY(longest_prompt, longest_request(*launch.prompts, prompt_settings.longest, prompt_positions, out));
     TRY(put_prompts(*launch.prompts, {settings, types, checkpoint, told}, spec.row, reads->row.gpu, out));
   } else if (launch.prompts || of_prompts) {
     out.notes.push_back(
         fmt::format("of two pools the one that {} is meant", of_prompts ? "reads prompts" : "says tokens"));
   }
+  TRY(put_swapping(settings, launch.server, use.lenient, out));
   TRY(put_guesses(settings, launch.server.where, use.guesses, use.lenient, out));
   if (use.load) {
     TRY(take_load(launch, settings, told, out));

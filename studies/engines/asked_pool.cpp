@@ -21,9 +21,13 @@ template <class T> void change(T& value, const std::optional<T>& said, std::stri
   out.changed.push_back(fmt::format("{} {}", name, *said));
 }
 
+/// Where sequences are to go to the host's memory V0 runs in all releases that have both
+/// (vllm/engine/arg_utils.py of 0.8 to 0.10, _is_v1_supported_oracle).
 bool asks_for_v0(const EnginePool& pool) {
+  if (pool.server.program->engine != "vllm") return false;
   const auto v1 = pool.environment.find("VLLM_USE_V1");
-  return pool.server.program->engine == "vllm" && v1 != pool.environment.end() && v1->second == "0";
+  SaidArguments said = pool.server;
+  return (v1 != pool.environment.end() && v1->second == "0") || said.text("preemption_mode") == "swap";
 }
 
 /// vLLM's releases from 0.11 on have V1 alone (vllm-project/vllm, release notes of v0.11.0).

@@ -25,7 +25,7 @@ struct Wanted {
   std::int64_t tp = 1, pp = 1, ep = 1, groups = 1, copies = 1, sequences = 0, positions = 0, input = 0, output = 0,
                shared = 0, requests = 0, users = 0;
   double shortest = 1;
-  std::string rate, shape;
+  std::string rate, shape, preemption, swap_space;
 };
 
 /// A checkpoint on the hub in this type, or one that the engine narrows itself (vLLM and SGLang: fp8).
@@ -72,6 +72,10 @@ Expected<Wanted> wanted_of(const Arguments& arguments, const std::string& engine
   if (arguments.has("--shortest")) {
     TRY(w.shortest, parse_fraction(arguments.value("--shortest"), "--shortest"));
   }
+  w.preemption = arguments.value("--preemption"), w.swap_space = arguments.value("--swap-space");
+  if (w.preemption == "swap" && engine != "vllm")
+    return fail("--preemption", fmt::format("no launch of {} has sequences swapped that give way", engine),
+        "--emit vllm, with --engine vllm-v0");
   w.rate = arguments.value("--rate"), w.shape = arguments.value("--burstiness");
   if (w.experts && w.ep != 1 && w.ep != w.tp * w.groups && engine == "vllm")
     return fail("--emit", fmt::format("vLLM lays experts on one rank or on all {}, not on {}", w.tp * w.groups, w.ep),
@@ -117,6 +121,8 @@ std::string vllm_text(const Wanted& w) {
   if (w.narrows) server.with("--quantization", w.weights);
   say_cache(w, "fp8", server);
   server.given("--max-num-seqs", w.sequences).given("--max-num-batched-tokens", w.positions);
+  if (w.preemption == "swap") server.with("--preemption-mode", w.preemption);
+  if (!w.swap_space.empty()) server.with("--swap-space", w.swap_space);
   return server.text();
 }
 

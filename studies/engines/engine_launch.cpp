@@ -142,7 +142,8 @@ std::string at_once(const std::vector<FoundLine>& benches) {
     const EngineLine& first = benches[i].line;
     if (!first.beside) continue;
     for (std::size_t j = i + 1; j < benches.size(); ++j)
-      if (const std::size_t next = benches[j].line.line; first.waited_at == 0 || first.waited_at > next)
+      if (const std::size_t next = benches[j].line.line;
+          first.waited_at == 0 || first.waited_at > next || first.line == next)
         return fmt::format("{}: the benchmarks of lines {} and {} run beside each other, and loads of several together "
                            "are not forecast",
             first.where, first.line, next);

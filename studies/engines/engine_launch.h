@@ -55,6 +55,7 @@ struct AskedEngine {
   std::vector<std::string> changed;  ///< of the row, in words
   std::optional<Engine> prompt_row;  ///< of engines of their own that read prompts
   std::vector<std::string> prompt_changed;
+  bool longest_fits = false;   ///< requests are as long as the cache holds, up to the network's positions
   std::int64_t longest = 0;    ///< positions of the longest request that it is told to take; 0: it is not told
   std::int64_t positions = 0;  ///< that its checkpoint has; 0: not told, or the launch stretches them
   std::vector<std::string> notes, warnings;

@@ -111,7 +111,7 @@ Expected<LaunchedArguments> with_launch(const Arguments& arguments, std::span<co
   TRY(auto asked, asked_engine(launch, told_flags(arguments), network, use));
   out.warnings.insert(out.warnings.end(), asked.warnings.begin(), asked.warnings.end());
   out.notes = asked.notes, out.longest = asked.longest, out.positions = asked.positions,
-  out.other_gpus = asked.other_gpus;
+  out.longest_fits = asked.longest_fits, out.other_gpus = asked.other_gpus;
   const std::vector<std::string> changed = changes_of(asked);
   if (!changed.empty() && arguments.has("--engine") && !asked.of_told_row)
     return fail("--engine",

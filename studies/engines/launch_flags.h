@@ -25,6 +25,7 @@ struct LaunchedArguments {
   Arguments arguments;                    ///< with the flags that the launch comes to
   std::optional<Engine> row;              ///< nothing where no launch is given
   std::optional<Engine> prompt_row;       ///< of engines of their own that read prompts
+  bool longest_fits = false;              ///< or it takes those that its cache holds
   std::int64_t longest = 0;               ///< positions of the longest request that the launch takes; 0: it is not told
   std::optional<std::int64_t> positions;  ///< that its checkpoint has, 0: not told; nothing where no launch is given
   bool changes_engine = false;            ///< it says more of the engine than flags can

@@ -27,12 +27,15 @@ struct EngineSettings {
   std::string exchange;                      ///< "gather", "rows"; "": the engine's
   std::string dtype, quantization, cache;    ///< as said; "" or "auto": as the checkpoint
   std::optional<std::int64_t> longest;       ///< positions of a request
+  bool longest_fits = false;                 ///< as many as the cache holds, up to the network's (vLLM's "auto")
   std::optional<std::int64_t> most_sequences, most_positions;  ///< of one group
   std::optional<std::int64_t> positions_together;  ///< no further prompt joins an iteration with so many of prompts
   std::optional<std::int64_t> block, most_captured;
   std::optional<double> memory_share;
   bool share_holds_weights = false;  ///< the share is of weights and cache alone (SGLang's mem_fraction_static)
   std::optional<bool> captured, prefixes, whole_prompts, prompts_apart, reserves_all, host_beside, plans_ahead;
+  std::optional<bool> swaps;               ///< those that give way go to the host's memory
+  std::optional<double> swap_space;        ///< GiB of it for each GPU
   std::vector<std::int64_t> windows;       ///< positions that the cache keeps, of layer after layer, repeated
   std::int64_t draft = 0;                  ///< words that are guessed before each iteration
   std::string guesser;                     ///< "mtp", "eagle3", ...; "": nobody guesses

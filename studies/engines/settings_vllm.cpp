@@ -78,8 +78,17 @@ Expected<void> read_vllm_batching(SaidArguments& said, EngineSettings& out) {
   TRY(out.prefixes, said.flag("enable_prefix_caching"));
   TRY(const auto pieces, said.flag("enable_chunked_prefill"));
   if (pieces) out.whole_prompts = !*pieces;
+  if (pieces && *pieces) out.prompts_apart = false;  // V0 has them apart else
+  TRY(out.swap_space, said.number("swap_space"));
+  if (const auto mode = said.text("preemption_mode")) {
+    if (*mode != "swap" && *mode != "recompute")
+      return fail(place_of_argument(said, *said.find("preemption_mode")),
+          fmt::format("unknown preemption mode '{:.40}'", *mode), "swap or recompute");
+    out.swaps = *mode == "swap";
+  }
   const auto longest = said.text("max_model_len");
-  if (longest && *longest != "auto" && *longest != "-1") {
+  out.longest_fits = longest == "auto" || longest == "-1";
+  if (longest && !out.longest_fits) {
     TRY(out.longest, said.count("max_model_len"));
   }
   return check_vllm_positions(said, out);

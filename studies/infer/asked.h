@@ -8,6 +8,7 @@
 
 #include "model/base/error.h"
 #include "studies/cli/arguments.h"
+#include "studies/infer/batching/swapping.h"
 #include "studies/infer/phases.h"
 
 namespace stepcast::infer {
@@ -23,6 +24,10 @@ struct Asked {
 ServingWishes engine_wishes(const Arguments& arguments);
 /// Words that are guessed before each iteration, and into `guesses` how many are right. Errors: one without the other.
 Expected<std::int64_t> guesses_of(const Arguments& arguments, Guesses& guesses);
+/// --preemption and --swap-space.
+Expected<void> check_preemption(const std::string& text, const std::string& where);
+Expected<void> check_swap_space(const std::string& text, const std::string& where);
+Expected<void> read_swapping(const Arguments& arguments, BatchingWishes& wishes);
 /// Errors: a way of exchanging what the split has no exchange of. `typed`: those of the command line, without what a
 /// launch says.
 Expected<void> check_ways(const Arguments& arguments, const Arguments& typed);

@@ -19,9 +19,21 @@ sim::BatchingPolicy policy_of(const Serving& serving, double length, const Batch
   policy.prompts_apart = engine.prompts_apart, policy.pieces = !engine.whole_prompts;
   policy.reserves_all = engine.reserves_all, policy.plans_ahead = engine.plans_ahead;
   policy.block = engine.cache_block;
-  policy.blocks = capacity(serving, std::max<std::int64_t>(2, std::llround(length)), wishes.most_positions).blocks;
+  const Capacity room = capacity(serving, std::max<std::int64_t>(2, std::llround(length)), wishes.most_positions);
+  policy.blocks = room.blocks;
   policy.shared_blocks = head / policy.block;
+  if (swaps(engine, wishes)) {
+    const double bytes = room.bytes_per_position * static_cast<double>(policy.block);
+    policy.host_blocks = bytes > 0 ? static_cast<std::int64_t>(swap_space(serving, wishes).value() / bytes) : 0;
+    policy.spare_blocks = static_cast<std::int64_t>(engine.swapping.spare * static_cast<double>(policy.blocks));
+  }
   return sim::lane_policy(policy, serving.stages);
+}
+
+Bytes host_bytes(
+    const Serving& serving, const sim::BatchingPolicy& policy, const BatchingWishes& wishes, double blocks) {
+  const double all = static_cast<double>(policy.host_blocks);
+  return all > 0 ? swap_space(serving, wishes) * (blocks / all) : Bytes(0);
 }
 
 std::vector<double> stage_parts(const Serving& serving) {

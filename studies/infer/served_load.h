@@ -11,18 +11,18 @@
 #include "sim/serving/iteration_table.h"
 #include "sim/serving/served_run.h"
 #include "studies/infer/phases.h"
+#include "studies/infer/batching/swapping.h"
 
 namespace stepcast::infer {
-
-/// What is said of the engine's options; what is not has the row's.
-struct BatchingWishes {
-  std::optional<std::int64_t> most_sequences, most_positions;
-};
 
 /// The engine's policy with what the cache of one GPU holds, for sequences of such a length; on several stages that of
 /// a lane. `head`: positions that the cache has once for all.
 sim::BatchingPolicy policy_of(
     const Serving& serving, double length, const BatchingWishes& wishes = {}, std::int64_t head = 0);
+
+/// Of the host's memory for each GPU, what so many blocks of its cache fill.
+Bytes host_bytes(
+    const Serving& serving, const sim::BatchingPolicy& policy, const BatchingWishes& wishes, double blocks);
 
 /// Of an iteration's time the part of each stage, as tokens of some sequences take it; empty: there is one stage.
 std::vector<double> stage_parts(const Serving& serving);
@@ -34,17 +34,22 @@ class ServedTimes {
  public:
   explicit ServedTimes(const Serving& serving, Guesses guesses = {})
       : serving_(&serving), said_(words_of_iteration(serving.draft, guesses.accepted)), cost_(serving),
-        table_(cost_.table()) {
+        table_(cost_.table()), swaps_(serving) {
     if (serving.drafter) drafts_.emplace(*serving.drafter);
   }
   [[nodiscard]] const Serving& serving() const { return *serving_; }
-  [[nodiscard]] Seconds time(const sim::Batch& batch) { return drafts_ ? guessed(batch) : table_.time(batch); }
+  [[nodiscard]] Seconds time(const sim::Batch& batch) {
+    const Seconds kernels = drafts_ ? guessed(batch) : table_.time(batch);
+    return batch.blocks_out + batch.blocks_in > 0 ? kernels + swaps_.time(batch) : kernels;
+  }
   /// As IterationTable has it.
   void pad_to(std::vector<std::int64_t> sizes) { table_.pad_to(std::move(sizes)); }
   [[nodiscard]] sim::IterationSums sums(const sim::Batch& batch) { return table_.sums(batch); }
   [[nodiscard]] sim::BatchTimer timer() {
     return [this](const sim::Batch& batch) { return time(batch); };
   }
+  /// Of an iteration's time, what copies to the host and back take, and what they carry for one GPU of each stage.
+  [[nodiscard]] const SwapCopies& swaps() const { return swaps_; }
   /// The interval of an iteration that holds this.
   [[nodiscard]] sim::IterationTime whole(const sim::Batch& batch) const;
 
@@ -55,17 +60,17 @@ class ServedTimes {
   double said_ = 1;  ///< words of each sequence in an iteration
   ServingCost cost_;
   sim::IterationTable table_;
+  SwapCopies swaps_;
   std::optional<ServingCost> drafts_;
   std::map<std::pair<double, double>, Seconds> tried_;  ///< by sequences and their contexts, in steps
 };
 
-/// Errors: a request that no cache of this policy holds by itself, with what it needs; several stages of groups with
-/// sequences of their own.
-/// Whether a request is within what the network and the engine are forecast for.
+/// Errors: a mapping of one's own, prompts that are split by position, several stages of groups with sequences of their
+/// own, and requests longer than the network's positions or than its queries see all keys of.
 Expected<void> check_served(const Serving& serving, const sim::ServingRequest& request);
 /// Whether the cache beside the weights holds the request to its end.
 bool has_room(const sim::ServingRequest& request, const sim::BatchingPolicy& policy);
-/// Both, of each request.
+/// Both, of each request. Errors: the first that has no room, with what it needs.
 Expected<void> check_requests(
     const Serving& serving, const std::vector<sim::ServingRequest>& requests, const sim::BatchingPolicy& policy);
 

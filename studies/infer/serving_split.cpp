@@ -133,7 +133,7 @@ Expected<run::Scenario> scenario_of(const ServingWishes& wishes, run::Request re
 /// or at more than keys, no engine's release splits: vLLM refuses windows and states ("DCP not support sliding window
 /// attn now", SlidingWindowManager and MambaManager, and PCP alike), and picked or compressed keys are open proposals
 /// (vLLM pull requests 45426 and 44573, SGLang 31821).
-Expected<void> check_keys_split(const NetworkSpec& n, const char* flag) {
+Expected<void> check_keys_split(const NetworkSpec& n, const char* flag, bool by_heads = false) {
   const bool picked = n.sparse.top_k > 0;
   const char* what = n.window.positions > 0               ? "layers in a window"
                      : picked || n.compressed.q_rank > 0  ? "keys that are picked or compressed"
@@ -142,7 +142,9 @@ Expected<void> check_keys_split(const NetworkSpec& n, const char* flag) {
                      : !mixers(n).empty()                 ? "layers that carry a state"
                                                           : nullptr;
   if (what == nullptr) return {};
-  return fail(flag, fmt::format("{} has {}: no release of vLLM or SGLang splits their cache by position", n.id, what),
+  return fail(flag,
+      by_heads ? fmt::format("{} has {}: heads that are exchanged are forecast without them alone", n.id, what)
+               : fmt::format("{} has {}: no release of vLLM or SGLang splits their cache by position", n.id, what),
       fmt::format("no {}", flag));
 }
 
@@ -187,6 +189,11 @@ Expected<void> lay_context(const ServingWishes& wishes, const std::string& promp
     return fail("--cp-way", fmt::format("unknown way '{:.40}'", wishes.context), "exchange, gather or ring");
   if (!way->latents && n.latent.kv_rank > 0)
     return fail("--cp-way", fmt::format("{} of latent keys", way->of_latents), "gather");
+  const std::int64_t heads = n.heads / std::max<std::int64_t>(1, wishes.tp);
+  if (way->by_heads && n.heads % wishes.tp == 0 && heads % wishes.cp != 0)
+    return fail("--cp-way",
+        fmt::format("{} heads of each of {} tp ranks, exchanged over --cp {}", heads, wishes.tp, wishes.cp),
+        fmt::format("--cp {}, or --cp-way gather", run::nearest_values(run::divisors(heads), wishes.cp)));
   std::string& mapping = out.scenario.plan.mapping;
   out.prompts_mapping = with_context(prompts, way->alias);
   mapping = with_context(mapping, "");
@@ -299,7 +306,7 @@ Expected<ServingSplit> serving_split(
     return fail("--gpus", fmt::format("{} GPUs for a split over {}", wishes.gpus, split),
         "--tp x --pp x --dp-attention x --cp; replicas of an engine do not speak to each other");
   if (wishes.cp > 1) {
-    TRY(check_keys_split(request.network->row, "--cp"));
+    TRY(check_keys_split(request.network->row, "--cp", wishes.context == "exchange"));
   }
   ServingSplit out;
   TRY(out.scenario, scenario_of(wishes, std::move(request), engine));

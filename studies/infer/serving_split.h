@@ -29,6 +29,7 @@ struct ServingWishes {
   std::int64_t dcp = 1;            ///< of tp ranks with the same key heads so many have a part of each sequence's cache
   std::int64_t node_gpus = 0;      ///< that it has of each node; 0: all of them
   std::int64_t longest = 0;        ///< positions of the longest request that it is told to take; 0: it is not told
+  bool longest_fits = false;       ///< it takes requests as long as its cache holds, up to the network's positions
   /// Of the longest request where `longest` does not say it, by the checkpoint that a launch names; 0: a launch does
   /// not tell it; nothing: by the network's name.
   std::optional<std::int64_t> positions;

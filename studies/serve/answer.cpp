@@ -1,6 +1,7 @@
 #include "studies/serve/answer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include <fmt/format.h>
@@ -78,11 +79,50 @@ Expected<void> check_replicas(const Question& question) {
 
 /// What a launch starts takes requests as long as its network where it says nothing of them.
 void warn_of_unsaid_longest(const Question& question, Answer& out) {
+  if (question.engine.longest_fits) return;
   const std::int64_t positions = question.engine.longest == 0 ? question.engine.positions.value_or(0) : 0;
   const auto held = infer::check_longest_request(out.serving, positions, question.batching.most_positions);
   if (!held)
     out.warnings.push_back(fmt::format("nothing says the longest request, so that it is one of the network: {}; {}",
         held.error().what, held.error().hint));
+}
+
+/// The engine stops where the host's memory has no room for a sequence that gives way. How much it takes is told by a
+/// run with as much as there may be.
+Expected<void> check_host(const Question& question, const Answer& out, const sim::Load& load, infer::ServedTimes& times,
+    infer::ServedTimes* prompt_times) {
+  const infer::Serving& serving = out.serving;
+  if (out.run.swaps.refused == 0 || serving.engine.swapping.reads_again) return {};
+  Answer roomy = out;
+  constexpr std::int64_t any = 1'000'000'000'000;
+  roomy.servers.policy.host_blocks = any;
+  const sim::ServedRun run = roomy.prompts
+                                 ? simulate(load, *roomy.prompts, serving, roomy.servers, *prompt_times, times)
+                                 : sim::simulate(load, roomy.servers, times.timer());
+  const auto blocks = static_cast<double>(run.swaps.most_blocks);
+  constexpr double gibi = 1024.0 * 1024 * 1024;
+  const double needed = infer::host_bytes(serving, out.servers.policy, question.batching, blocks).value() / gibi;
+  return fail("--swap-space",
+      fmt::format("{} stops: sequences that give way fill the {} of the host's memory for each GPU",
+          serving.engine.name, format_bytes(infer::swap_space(serving, question.batching))),
+      serving.engine.swapping.when == SwapsWhen::asked
+          ? fmt::format("--swap-space {:.0f}, --preemption recompute, or a lower --most-sequences", std::ceil(needed))
+          : "a lower --most-sequences");
+}
+
+void note_swaps(const Question& question, const infer::ServedTimes& times, Answer& out) {
+  const infer::SwapCopies& copies = times.swaps();
+  Answer::Swapped& swapped = out.swapped.emplace();
+  swapped.space = infer::swap_space(out.serving, question.batching);
+  const auto replicas = static_cast<double>(out.servers.replicas * out.servers.groups);
+  const sim::Swaps& swaps = out.run.swaps;
+  swapped.out = copies.bytes_of_block() * (static_cast<double>(swaps.blocks_out) / replicas);
+  swapped.in = copies.bytes_of_block() * (static_cast<double>(swaps.blocks_in) / replicas);
+  swapped.most =
+      infer::host_bytes(out.serving, out.servers.policy, question.batching, static_cast<double>(swaps.most_blocks));
+  Seconds all;
+  for (const sim::RanIteration& ran : out.run.iterations) swapped.time += copies.time(ran.batch), all += ran.time;
+  if (all.value() > 0) swapped.share = swapped.time / all;
 }
 
 /// A second, between the first and the last; 0: they come at once.
@@ -96,6 +136,7 @@ double rate_of(const std::vector<sim::ServingRequest>& requests) {
 Expected<Answer> answer(const Question& question) {
   TRY(check_replicas(question));
   TRY(auto serving, infer::serving_of(question.engine));
+  TRY(infer::check_swapping(serving, question.batching));
   Answer out;
   out.serving = std::move(serving);
   sim::Load load;
@@ -114,6 +155,14 @@ Expected<Answer> answer(const Question& question) {
       out.serving.attention_groups(), out.serving.stages, out.serving.engine.host_per_request,
       infer::stage_parts(out.serving)};
   out.gpus = out.serving.scenario.plan.gpus * question.replicas;
+  std::int64_t longest = 0;
+  for (const sim::ServingRequest& request : held) longest = std::max(longest, request.prompt + request.output);
+  const std::int64_t positions =
+      question.engine.positions ? *question.engine.positions : engines::context_length(question.engine.network);
+  const auto within = infer::check_positions(
+      {longest, question.engine.longest, positions}, out.serving.engine, question.trace ? "--trace" : "--input");
+  // Learned positions are more than the checkpoint takes by an offset (OPT's 2): the fewer of both are said.
+  if (out.serving.network().positions == Positions::learned) TRY(within);
   TRY(infer::check_requests(out.serving, held, out.servers.policy));
   const auto count = static_cast<std::int64_t>(load.requests.size());
   if (question.warm_up >= count)
@@ -124,12 +173,7 @@ Expected<Answer> answer(const Question& question) {
     out.serving.assumptions.push_back(fmt::format("{:.2f} tokens an iteration, ITL as if each came by itself",
         infer::words_of_iteration(out.serving.draft, question.guesses.accepted)));
   TRY(check_work(load, out.servers, times));
-  std::int64_t longest = 0;
-  for (const sim::ServingRequest& request : held) longest = std::max(longest, request.prompt + request.output);
-  const std::int64_t positions =
-      question.engine.positions ? *question.engine.positions : engines::context_length(question.engine.network);
-  TRY(infer::check_positions(
-      {longest, question.engine.longest, positions}, out.serving.engine, question.trace ? "--trace" : "--input"));
+  TRY(within);
   TRY(infer::check_longest_request(out.serving, question.engine.longest, question.batching.most_positions));
   warn_of_unsaid_longest(question, out);
   std::optional<infer::ServedTimes> prompt_times;
@@ -167,6 +211,8 @@ Expected<Answer> answer(const Question& question) {
   }
   out.run = out.prompts ? simulate(load, *out.prompts, out.serving, out.servers, *prompt_times, times)
                         : sim::simulate(load, out.servers, times.timer());
+  TRY(check_host(question, out, load, times, prompt_times ? &*prompt_times : nullptr));
+  if (out.servers.policy.host_blocks > 0) note_swaps(question, times, out);
   const sim::ServedRun& run = out.run;
   out.spread = spread_of(run, times);
   out.figures = sim::figures_of(run, out.servers, static_cast<std::size_t>(question.warm_up));

@@ -40,6 +40,13 @@ struct Answer {
   std::optional<double> met;  ///< share of requests within all targets, where there are some
   Spread spread;
   infer::Capacity room;
+  /// What sequences that gave way did with the host's memory; nothing where they are read again.
+  struct Swapped {
+    Bytes out, in, most, space;  ///< of one GPU: copied (with stages, of one of each), there at once, and room
+    Seconds time;                ///< of all iterations
+    double share = 0;            ///< of the time of the run
+  };
+  std::optional<Swapped> swapped;
   std::vector<std::string> warnings;
   sim::ServedRun run;  ///< of the load; empty beyond saturation
 };

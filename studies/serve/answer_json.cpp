@@ -30,6 +30,15 @@ void write_figures(JsonWriter& json, const Answer& answer, const sim::ServiceFig
       "queue", "running", f.running, "waiting", f.waiting, "most_waiting", f.most_waiting, "preempted", f.preempted);
   json.object("time", "decode", f.in_words, "mixed", f.in_mixed, "prefill", f.in_prompts, "idle", f.idle, "iterations",
       f.iterations);
+  if (const auto& swapped = answer.swapped) {
+    json.open("swap");
+    json.fields("sequences", answer.run.swaps.sequences, "out_bytes_per_gpu", swapped->out.value(), "in_bytes_per_gpu",
+        swapped->in.value(), "most_bytes_per_gpu", swapped->most.value(), "space_bytes_per_gpu", swapped->space.value(),
+        "no_room", answer.run.swaps.refused);
+    json.base_field("time_s", swapped->time);
+    json.field("share_of_time", swapped->share);
+    json.close();
+  }
   const auto blocks = static_cast<double>(answer.servers.policy.blocks * answer.servers.groups);
   json.object("cache", "used", f.used_blocks / blocks, "most_used", f.most_used_blocks / blocks, "positions",
       static_cast<double>(answer.servers.stages * answer.servers.policy.blocks * answer.servers.policy.block),

@@ -41,6 +41,20 @@ std::string gpus_of_a_cache(const infer::Serving& serving) {
   return serving.dcp > 1 ? fmt::format("{} GPUs together", serving.dcp) : "a GPU";
 }
 
+/// What went to the host's memory, where sequences that give way go there.
+std::string swapped_text(const Answer& answer) {
+  if (!answer.swapped || answer.figures->preempted == 0) return "";
+  const Answer::Swapped& swapped = *answer.swapped;
+  const auto sequences = static_cast<double>(answer.run.swaps.sequences);
+  const std::string refused =
+      answer.run.swaps.refused > 0 ? fmt::format("; {} had no room and were read again", answer.run.swaps.refused) : "";
+  return fmt::format(
+      "Swapped  {} {}: {} out of a GPU and {} in, {} of the time; at most {} in the host's memory of {}{}\n",
+      print::grouped_digits(sequences), sequences == 1 ? "sequence" : "sequences", format_bytes(swapped.out),
+      format_bytes(swapped.in), format_percent(swapped.share), format_bytes(swapped.most), format_bytes(swapped.space),
+      refused);
+}
+
 std::string figures_text(const Question& question, const Answer& answer, const sim::ServiceFigures& f) {
   print::Table table({{""}, {"mean", print::Align::right}, {"p50", print::Align::right}, {"p90", print::Align::right},
       {"p99", print::Align::right}, {"mean, 10th to 90th percentile"}});
@@ -70,6 +84,7 @@ std::string figures_text(const Question& question, const Answer& answer, const s
   const double blocks = static_cast<double>(answer.servers.policy.blocks * answer.servers.groups);
   text += fmt::format("\nRunning  {:.1f} sequences, {:.1f} waiting (at most {:.0f}); {:.0f} gave way to others\n",
       f.running, f.waiting, f.most_waiting, f.preempted);
+  text += swapped_text(answer);
   text += fmt::format("Cache    {} used, at most {}, of {} positions on {}\n", format_percent(f.used_blocks / blocks),
       format_percent(f.most_used_blocks / blocks),
       print::grouped_digits(
@@ -114,16 +129,27 @@ std::string pools_text(const Answer& answer, bool ran) {
 }
 
 /// With a full cache some engines do less than with fewer sequences at once.
-std::string thrashing_text(const Saturation& most, bool waits) {
+std::string thrashing_text(const Answer& answer, bool waits) {
+  const Saturation& most = answer.saturation;
   if (most.waiting.gave_way == 0) return "";
-  if (most.most_sequences == 0)
-    return "  some give way to others and are read again; with so few at once that none would it is no more\n";
+  const bool swaps = answer.servers.policy.host_blocks > 0;
+  const char* again = swaps ? "go to the host's memory and back" : "are read again";
+  std::string text;
   const std::string limit = fmt::format("--most-sequences {}", most.most_sequences);
-  if (waits)
-    return fmt::format(
-        "  some give way to others and are read again: {} serves {}\n", limit, requests_text(most.requests_per_second));
-  return fmt::format("  with more at once some give way and are read again, and {} are served: {} avoids it\n",
-      requests_text(most.waiting.requests_per_second), limit);
+  if (most.most_sequences == 0)
+    text = fmt::format("  some give way to others and {}; with so few at once that none would it is no more\n", again);
+  else if (waits)
+    text = fmt::format(
+        "  some give way to others and {}: {} serves {}\n", again, limit, requests_text(most.requests_per_second));
+  else
+    text = fmt::format("  with more at once some give way and {}, and {} are served: {} avoids it\n", again,
+        requests_text(most.waiting.requests_per_second), limit);
+  if (!most.waiting.host_full) return text;
+  return text +
+         (answer.serving.engine.swapping.reads_again
+                 ? "  that memory runs full there, and others are read again\n"
+                 : fmt::format("  that memory runs full there and {} stops: more --swap-space, or fewer at once\n",
+                       answer.serving.engine.name));
 }
 
 std::string overload_text(const Answer& answer) {
@@ -141,7 +167,7 @@ std::string overload_text(const Answer& answer) {
     text += fmt::format("  tokens come every {} meanwhile, with {:.0f} sequences at once: {} tokens/s/GPU\n",
         format_seconds(most.word), most.running,
         print::grouped_digits(most.words_per_second / static_cast<double>(answer.gpus)));
-  return text + thrashing_text(answer.saturation, true);
+  return text + thrashing_text(answer, true);
 }
 
 std::string saturation_text(const Answer& answer) {
@@ -155,7 +181,7 @@ std::string saturation_text(const Answer& answer) {
   if (answer.figures && answer.figures->requests_per_second > most.requests_per_second)
     text += fmt::format("  it is what is done while others wait; this load, with {:.0f} at once, is served faster\n",
         answer.figures->running);
-  return text + thrashing_text(most, false);
+  return text + thrashing_text(answer, false);
 }
 
 }  // namespace

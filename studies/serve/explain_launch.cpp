@@ -35,6 +35,7 @@ Arguments arguments_of(const Arguments& typed, const AskedEngine& asked) {
 Expected<LaunchFigures> figures_of(const Arguments& arguments, const AskedEngine& asked, bool told_exchange) {
   TRY(auto question, question_of(arguments));
   question.engine.longest = asked.longest, question.engine.positions = asked.positions;
+  question.engine.longest_fits = asked.longest_fits;
   put_rows(asked.row, asked.prompt_row, told_exchange, question);
   TRY(const auto answered, answer(question));
   LaunchFigures out;

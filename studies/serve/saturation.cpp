@@ -61,7 +61,7 @@ ServedRates rates_of(const sim::ServedRun& run, double words_of_request, const s
   out.requests_per_second = out.words_per_second / words_of_request;
   out.word = Seconds(speaking / words);
   out.running = all * running / span.value();
-  out.gave_way = static_cast<double>(run.preempted);
+  out.gave_way = static_cast<double>(run.preempted), out.host_full = run.swaps.refused > 0;
   return out;
 }
 

@@ -15,9 +15,10 @@ namespace stepcast::serve {
 
 struct ServedRates {
   double requests_per_second = 0, words_per_second = 0;
-  Seconds word;         ///< mean time between words
-  double running = 0;   ///< requests at once
-  double gave_way = 0;  ///< how often requests gave way to others and were read again, in one replica's run
+  Seconds word;            ///< mean time between words
+  double running = 0;      ///< requests at once
+  bool host_full = false;  ///< some gave way for whom the host's memory had no room
+  double gave_way = 0;     ///< how often requests gave way to others, in one replica's run
 };
 
 struct Saturation : ServedRates {

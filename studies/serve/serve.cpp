@@ -63,6 +63,17 @@ constexpr const char* prefill_flags[] = {"--prefill-machine", "--prefill-engine"
     "--prefill-pp", "--prefill-ep", "--prefill-dp-attention", "--prefill-replicas", "--prefill-most-sequences",
     "--prefill-most-positions", "--prefill-node-gpus"};
 
+/// GPUs that are those of several engines: how many engines there are must be said.
+Expected<void> check_gpus(const infer::ServingWishes& engine, std::int64_t replicas, const std::string& prefix) {
+  const std::int64_t split = engine.tp * engine.pp * engine.attention_dp * engine.cp;
+  if (!engine.mapping.where.empty() || engine.gpus <= split || engine.gpus % split != 0) return {};
+  return fail(prefix + "gpus",
+      fmt::format("{} GPUs for {} of {}", engine.gpus * replicas,
+          replicas == 1 ? std::string("an engine") : fmt::format("{} engines", replicas), split),
+      fmt::format("{0}replicas {1}: as many engines beside each other, or more {0}tp, {0}pp or {0}dp-attention", prefix,
+          engine.gpus / split * replicas));
+}
+
 /// A pool of its own for prompts, where a flag speaks of it: what none says of engine, machine and number types is the
 /// other's.
 Expected<std::optional<PromptPoolWishes>> prompt_pool(const Arguments& arguments, const infer::ServingWishes& words) {
@@ -86,7 +97,9 @@ Expected<std::optional<PromptPoolWishes>> prompt_pool(const Arguments& arguments
   asked.engine.spare_experts = 0;
   asked.engine.ep = count_of(arguments, "--prefill-ep", 1);
   asked.engine.attention_dp = count_of(arguments, "--prefill-dp-attention", 1);
-  asked.batching = {count_of(arguments, "--prefill-most-sequences"), count_of(arguments, "--prefill-most-positions")};
+  if (arguments.has("--prefill-tp")) TRY(check_gpus(asked.engine, asked.replicas, "--prefill-"));
+  asked.batching.most_sequences = count_of(arguments, "--prefill-most-sequences");
+  asked.batching.most_positions = count_of(arguments, "--prefill-most-positions");
   return asked;
 }
 
@@ -110,6 +123,11 @@ std::vector<Flag> own_flags() {
       count_flag("--replicas", batching, "engines beside each other behind a router (default 1)", most),
       count_flag("--most-sequences", batching, "that run at once in one engine (default: the engine's)", 1'000'000),
       length_flag("--most-positions", batching, "of one iteration (default: the engine's)", 1'000'000),
+      text_flag("--preemption", "WAY", batching,
+          "of sequences that give way in a full cache: recompute, or swap to the host's memory (default: the engine's)",
+          infer::check_preemption),
+      text_flag("--swap-space", "GIB", batching, "of the host's memory for each GPU, with swap (default: the engine's)",
+          infer::check_swap_space),
       count_flag("--draft", batching, "tokens that a layer of its own guesses before each iteration (MTP, EAGLE)", 7),
       text_flag("--accepted", "SHARE", batching, "of the guesses, each where those before it were right", check_share),
       count_flag("--prefill-gpus", pool, "GPUs that prefill, beside --gpus, which decode", most),
@@ -138,17 +156,6 @@ std::vector<Flag> own_flags() {
       cli::force_flag, json_flag()};
 }
 
-/// GPUs that are those of several engines: how many engines there are must be said.
-Expected<void> check_gpus(const infer::ServingWishes& engine, std::int64_t replicas) {
-  const std::int64_t split = engine.tp * engine.pp * engine.attention_dp * engine.cp;
-  if (!engine.mapping.where.empty() || engine.gpus <= split || engine.gpus % split != 0) return {};
-  return fail("--gpus",
-      fmt::format("{} GPUs for {} of {}", engine.gpus * replicas,
-          replicas == 1 ? std::string("an engine") : fmt::format("{} engines", replicas), split),
-      fmt::format("--replicas {}: as many engines beside each other, or more --tp, --pp or --dp-attention",
-          engine.gpus / split * replicas));
-}
-
 }  // namespace
 
 Expected<Question> question_of(const Arguments& arguments) {
@@ -161,10 +168,13 @@ Expected<Question> question_of(const Arguments& arguments) {
     return fail(
         "--replicas", fmt::format("{} GPUs for {} replicas", asked.engine.gpus, asked.replicas), "a divisor of --gpus");
   asked.engine.gpus /= asked.replicas;
-  if (arguments.has("--tp")) TRY(check_gpus(asked.engine, asked.replicas));
-  asked.batching = {count_of(arguments, "--most-sequences"), count_of(arguments, "--most-positions")};
+  if (arguments.has("--tp")) TRY(check_gpus(asked.engine, asked.replicas, "--"));
+  asked.batching.most_sequences = count_of(arguments, "--most-sequences");
+  asked.batching.most_positions = count_of(arguments, "--most-positions");
+  TRY(infer::read_swapping(arguments, asked.batching));
   TRY(asked.engine.draft, infer::guesses_of(arguments, asked.guesses));
   TRY(asked.prompts, prompt_pool(arguments, asked.engine));
+  asked.batching.decodes = asked.prompts.has_value();
   asked.concurrency = count_of(arguments, "--concurrency");
   asked.warm_up = count_of(arguments, "--warm-up", 0);
   if (arguments.has("--slo")) {
@@ -259,6 +269,7 @@ Expected<void> serve_command(const Arguments& arguments, Console& console) {
     TRY(check_emitted(launched.arguments, launched.changes_engine));
     TRY(auto question, question_of(launched.arguments));
     question.engine.longest = launched.longest, question.engine.positions = launched.positions;
+    question.engine.longest_fits = launched.longest_fits;
     TRY(answer(question));  // a server that cannot run is not written
     TRY(const auto text, emit_engine(arguments.value("--emit"), launched.arguments));
     console.out << text;
@@ -266,6 +277,7 @@ Expected<void> serve_command(const Arguments& arguments, Console& console) {
   }
   TRY(auto question, question_of(launched.arguments));
   question.engine.longest = launched.longest, question.engine.positions = launched.positions;
+  question.engine.longest_fits = launched.longest_fits;
   put_rows(launched.row, launched.prompt_row, arguments.has("--exchange"), question);
   TRY(auto pages, cli::open_outputs(arguments, "--html", page_forms));
   auto found = answer(question);

@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <mutex>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -343,6 +346,22 @@ StoredWeights told_beside(const std::string& text, const SaidSizes& built) {
 
 }  // namespace
 
+namespace {
+
+/// A sweep asks the same file for each of its engines, and searches through the names of all modules take a while.
+StoredWeights remembered(const std::string& config, const std::string& beside) {
+  static std::mutex alone;
+  static std::map<std::pair<std::string, std::string>, StoredWeights> known;
+  constexpr std::size_t most = 16;
+  const std::scoped_lock lock(alone);
+  const auto found = known.find({config, beside});
+  if (found != known.end()) return found->second;
+  if (known.size() >= most) known.clear();
+  return known[{config, beside}] = stored_weights(config, beside);
+}
+
+}  // namespace
+
 StoredWeights stored_weights_of_file(const std::string& path) {
   std::error_code ignored;
   std::filesystem::path file(path);
@@ -350,9 +369,9 @@ StoredWeights stored_weights_of_file(const std::string& path) {
   const auto text = read_text_file(file.string());
   if (!text) return {};
   const std::filesystem::path beside = file.parent_path() / "hf_quant_config.json";
-  if (file.filename() != "config.json" || !std::filesystem::exists(beside, ignored)) return stored_weights(*text);
+  if (file.filename() != "config.json" || !std::filesystem::exists(beside, ignored)) return remembered(*text, "");
   const auto told = read_text_file(beside.string());
-  return stored_weights(*text, told ? *told : "not read");
+  return remembered(*text, told ? *told : "not read");
 }
 
 StoredWeights stored_weights(const std::string& config, const std::string& beside) {

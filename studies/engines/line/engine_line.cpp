@@ -12,6 +12,7 @@
 #include "model/base/text.h"
 #include "model/base/whole_number.h"
 #include "model/machine/gpu_words.h"
+#include "studies/engines/line/waits.h"
 
 namespace stepcast::engines {
 namespace {
@@ -202,19 +203,6 @@ Expected<std::string> open_conditions(const ShellScript& script, const std::stri
       decide.begin()->first);
 }
 
-/// The first line behind `line` that waits for commands which run beside the script; 0: none does.
-std::size_t waits_at(const std::string& text, std::size_t line) {
-  std::size_t number = 0;
-  for (std::size_t at = 0; at < text.size(); ++number) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view words = stripped(std::string_view(text).substr(at, end - at));
-    if (number + 1 > line && (words == "wait" || words.starts_with("wait ") || words.starts_with("wait;")))
-      return number + 1;
-    at = end + 1;
-  }
-  return 0;
-}
-
 }  // namespace
 
 Expected<std::vector<EngineLine>> shell_lines(
@@ -239,7 +227,7 @@ Expected<std::vector<EngineLine>> shell_lines(
           fmt::format("a loop starts the engine of line {}, and how often is not followed", command.line);
     line.host = within(line.host, header);
     line.output = command.output, line.beside = command.beside;
-    if (line.beside) line.waited_at = waits_at(text, command.line);
+    if (line.beside) line.waited_at = waited_at(text, command.line);
     line.files = script.files, line.on_ray = on_ray;
     lines.push_back(std::move(line));
   }

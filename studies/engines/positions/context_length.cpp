@@ -25,7 +25,7 @@ struct NetworkLengths {
   std::vector<NamedLength> checkpoints;
 };
 
-constexpr IntegerRange length_range{1, std::int64_t{1} << 30};
+constexpr IntegerRange length_range{0, std::int64_t{1} << 30};  // 0: nobody confirmed one
 
 Expected<std::vector<NetworkLengths>> read_lengths(const std::string& text, const std::string& where) {
   JsonObject table(text, where);
@@ -34,11 +34,13 @@ Expected<std::vector<NetworkLengths>> read_lengths(const std::string& text, cons
   std::vector<NetworkLengths> rows;
   for (JsonObject& object : table.objects("networks")) {
     NetworkLengths& row = rows.emplace_back();
+    object.read("source", source);
     object.read("network", row.network.name);
     object.read("context_length", row.network.positions, length_range);
     for (JsonObject& checkpoint : object.optional_objects("checkpoints")) {
       NamedLength& own = row.checkpoints.emplace_back();
       checkpoint.read("name", own.name);
+      checkpoint.read("source", source);
       checkpoint.read("context_length", own.positions, length_range);
       own.name = lower_case(own.name);
     }

@@ -45,7 +45,9 @@ Expected<LoadedRun> start(const InferenceRecord& record, const Serving& serving)
   if (!record.prompt || !record.output) return fail("workload", "a length that is not told", "isl and osl");
   LoadedRun served;
   const double length = static_cast<double>(*record.prompt) + static_cast<double>(*record.output) / 2;
-  BatchingWishes limits{record.most_sequences, record.most_positions};
+  BatchingWishes limits;
+  limits.most_sequences = record.most_sequences, limits.most_positions = record.most_positions;
+  limits.decodes = record.word_pool.has_value();  // a pool of prompts has nobody who gives way
   const BenchmarkSettings settings = settings_of(record);
   if (!limits.most_positions) limits.most_positions = settings.most_positions;
   const bool by_bench = record.phase == "offline_throughput" && serving.engine.kernels == "trtllm";

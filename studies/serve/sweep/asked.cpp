@@ -10,6 +10,7 @@
 #include "model/base/whole_number.h"
 #include "model/base/comma_list.h"
 #include "studies/engines/positions/context_length.h"
+#include "studies/infer/asked.h"
 
 namespace stepcast::serve::sweeping {
 namespace {
@@ -197,6 +198,8 @@ Expected<Asked> asked_of(const Arguments& arguments) {
   TRY(asked.replicas, counts_of(arguments, "--replicas", {}));
   TRY(asked.most_sequences, counts_of(arguments, "--most-sequences", {0}));
   TRY(asked.most_positions, counts_of(arguments, "--most-positions", {0}));
+  TRY(infer::read_swapping(arguments, asked.batching));
+  asked.swap_space = arguments.value("--swap-space");
   TRY(read_pools(arguments, asked));
   if (arguments.has("--node-gpus")) asked.node_gpus = std::stoll(arguments.value("--node-gpus"));
   if (arguments.has("--prefill-node-gpus"))

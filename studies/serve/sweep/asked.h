@@ -8,6 +8,7 @@
 
 #include "sim/serving/requests.h"
 #include "studies/cli/arguments.h"
+#include "studies/infer/batching/swapping.h"
 #include "studies/serve/targets.h"
 
 namespace stepcast::serve::sweeping {
@@ -18,6 +19,7 @@ inline std::string machine_name(const std::string& asked) { return asked.empty()
 struct Asked {
   std::string network, profile, products, exchange;
   std::int64_t node_gpus = 0, prefill_node_gpus = 0;  ///< that an engine has of each node; 0: all of them
+  std::string swap_space;                             ///< as typed, of `batching`
   std::string slo;                                    ///< `targets` as typed
   std::int64_t positions = 0;                         ///< of the longest request that the network is for; 0: not told
   std::vector<std::string> machines, engines, weights, caches;  ///< "": the default one
@@ -29,6 +31,7 @@ struct Asked {
   std::vector<std::string> prefill_machines;  ///< empty: where words are said
   std::vector<std::int64_t> prefill_tp, prefill_ep, prefill_attention_dp, prefill_replicas;
   std::vector<std::int64_t> prefill_most_sequences, prefill_most_positions;
+  infer::BatchingWishes batching;  ///< how sequences give way, of all engines
   sim::RequestLaw law;
   double shortest = 1;  ///< share of the most: lengths of the law
   bool closed = true;

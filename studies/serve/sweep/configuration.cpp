@@ -22,6 +22,8 @@ std::string serve_line(const Asked& asked, const Configuration& c, double load) 
   count("--node-gpus", asked.node_gpus, 0), count("--ep", c.ep, 1), count("--dp-attention", c.attention_dp, 1),
       count("--replicas", c.replicas, 1);
   count("--most-sequences", c.most_sequences, 0), count("--most-positions", c.most_positions, 0);
+  if (const auto& swaps = asked.batching.swaps) say("--preemption", *swaps ? "swap" : "recompute");
+  say("--swap-space", asked.swap_space);
   if (c.prompts) {
     if (c.prompts->machine != c.machine) say("--prefill-machine", machine_name(c.prompts->machine));
     count("--prefill-gpus", c.prompts->gpus(), 0), count("--prefill-replicas", c.prompts->replicas, 1);

@@ -14,6 +14,12 @@ Expected<std::unique_ptr<MadeEngine>> make(const infer::ServingWishes& wishes) {
   return made;
 }
 
+/// 0: the engine's.
+void put_limits(std::int64_t sequences, std::int64_t positions, infer::BatchingWishes& wishes) {
+  if (sequences > 0) wishes.most_sequences = sequences;
+  if (positions > 0) wishes.most_positions = positions;
+}
+
 }  // namespace
 
 Expected<MadeEngine*> Engines::of(const Key& key) {
@@ -42,24 +48,31 @@ Expected<MadeEngine*> Engines::of_prompts(const Configuration& c) {
       .map_error(error_of_prompts);
 }
 
-/// One replica.
-Expected<sim::Servers> Engines::servers(
-    const MadeEngine& engine, double length, const SplitLimits& limits, const sim::ServingRequest& longest) const {
-  infer::BatchingWishes wishes;
-  if (limits.most_sequences > 0) wishes.most_sequences = limits.most_sequences;
-  if (limits.most_positions > 0) wishes.most_positions = limits.most_positions;
+infer::BatchingWishes Engines::wishes(const Configuration& c) const {
+  infer::BatchingWishes wishes = asked_->batching;
+  wishes.decodes = c.prompts.has_value();
+  put_limits(c.most_sequences, c.most_positions, wishes);
+  return wishes;
+}
+
+/// One replica. `prompts`: of the pool that reads them.
+Expected<sim::Servers> Engines::servers(const MadeEngine& engine, double length, const infer::BatchingWishes& wishes,
+    const sim::ServingRequest& longest, bool prompts) const {
+  TRY(infer::check_swapping(engine.serving, wishes));
   sim::Servers servers{infer::policy_of(engine.serving, length, wishes, longest.cached), 1,
       engine.serving.attention_groups(), engine.serving.stages, engine.serving.engine.host_per_request,
       infer::stage_parts(engine.serving)};
   if (servers.policy.blocks <= 0)
-    return fail("", limits.prompts ? "where prompts are read, weights leave no room for a cache"
-                                   : "weights leave no room for a cache");
+    return fail("",
+        prompts ? "where prompts are read, weights leave no room for a cache" : "weights leave no room for a cache");
+  const auto within =
+      infer::check_positions({longest.prompt + longest.output, 0, asked_->positions}, engine.serving.engine, "--input");
+  if (engine.serving.network().positions == Positions::learned) TRY(within);  // the fewer of both are said
   TRY(infer::check_served(engine.serving, longest));
   if (!infer::has_room(longest, servers.policy))
-    return fail("", limits.prompts ? "a prompt is longer than the cache beside the weights where it is read"
-                                   : "a request is longer than the cache beside the weights");
-  TRY(infer::check_positions(
-      {longest.prompt + longest.output, 0, asked_->positions}, engine.serving.engine, "--input"));
+    return fail("", prompts ? "a prompt is longer than the cache beside the weights where it is read"
+                            : "a request is longer than the cache beside the weights");
+  TRY(within);
   return servers;
 }
 
@@ -74,7 +87,7 @@ Expected<sim::Servers> Engines::servers(const MadeEngine& engine, const Configur
   const double length = asked_->law.prompts.mean() + asked_->law.outputs.mean() / 2;
   sim::ServingRequest longest = this->longest();
   if (c.prompts) longest.cached = 0;  // keys come whole, with what prompts share
-  TRY(auto servers, this->servers(engine, length, {c.most_sequences, c.most_positions}, longest));
+  TRY(auto servers, this->servers(engine, length, wishes(c), longest, false));
   servers.replicas = c.replicas;
   return servers;
 }
@@ -82,8 +95,9 @@ Expected<sim::Servers> Engines::servers(const MadeEngine& engine, const Configur
 Expected<sim::Servers> Engines::prompt_servers(const MadeEngine& engine, const Configuration& c) const {
   sim::ServingRequest longest = this->longest();
   longest.output = 1;  // the pool of words says the others
-  const SplitLimits limits{c.prompts->most_sequences, c.prompts->most_positions, true};
-  auto servers = this->servers(engine, asked_->law.prompts.mean(), limits, longest);
+  infer::BatchingWishes wishes;
+  put_limits(c.prompts->most_sequences, c.prompts->most_positions, wishes);
+  auto servers = this->servers(engine, asked_->law.prompts.mean(), wishes, longest, true);
   if (!servers) return tl::unexpected(error_of_prompts(servers.error()));
   servers->replicas = c.prompts->replicas;
   return *servers;

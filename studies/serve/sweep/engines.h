@@ -22,6 +22,8 @@ class Engines {
   explicit Engines(const Asked& asked) : asked_(&asked) {}
   /// The engine of one replica. Errors: what it cannot be, as stepcast serve says it.
   Expected<MadeEngine*> of(const Configuration& configuration);
+  /// What is said of the batching of those that say words.
+  [[nodiscard]] infer::BatchingWishes wishes(const Configuration& configuration) const;
   /// All replicas. Errors: no room for the cache, or for the longest request, without numbers, which differ from one
   /// configuration to the next.
   Expected<sim::Servers> servers(const MadeEngine& engine, const Configuration& configuration) const;
@@ -32,13 +34,9 @@ class Engines {
  private:
   using Key = std::tuple<std::string, std::string, std::string, std::string, std::int64_t, std::int64_t, std::int64_t,
       std::int64_t, std::int64_t>;
-  struct SplitLimits {
-    std::int64_t most_sequences = 0, most_positions = 0;
-    bool prompts = false;  ///< of the pool that reads them
-  };
   Expected<MadeEngine*> of(const Key& key);
-  [[nodiscard]] Expected<sim::Servers> servers(
-      const MadeEngine& engine, double length, const SplitLimits& limits, const sim::ServingRequest& longest) const;
+  [[nodiscard]] Expected<sim::Servers> servers(const MadeEngine& engine, double length,
+      const infer::BatchingWishes& wishes, const sim::ServingRequest& longest, bool prompts) const;
   [[nodiscard]] sim::ServingRequest longest() const;
 
   const Asked* asked_;

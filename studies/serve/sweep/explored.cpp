@@ -142,10 +142,12 @@ class Exploration {
         const auto next = next_of_list(doubtful);
         if (!next) break;
         Row& row = found_.rows[*next];
-        simulate(row, asked_, engines_, found_.configurations[row.configuration]);
+        const bool stays = simulate(row, asked_, engines_, found_.configurations[row.configuration]);
         found_.price(row);
-        if (!found_.misses(row)) continue;
-        found_.refuse("outside the targets", 1);
+        if (stays && !found_.misses(row)) continue;
+        found_.refuse(stays ? "outside the targets"
+                            : "--swap-space: sequences that give way fill the host's memory, and the engine stops",
+            1);
         found_.rows.erase(found_.rows.begin() + static_cast<std::ptrdiff_t>(*next));
       }
     }

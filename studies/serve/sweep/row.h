@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
 #include "model/profile/profile.h"
@@ -23,11 +24,12 @@ struct Row {
   sim::SteadyState state;  ///< by the mean field
   RowFigures mean;
   std::optional<RowFigures> simulated;
-  std::optional<double> met;           ///< of the simulated requests, the share within all targets
-  std::optional<double> cost;          ///< US dollars per million words that are said
-  std::optional<double> prompts_busy;  ///< of a pool of prompts: the part that comes of what it reads at most
-  Spread spread{1, 1};                 ///< of a time; of rows that are shown
-  bool target_open = false;            ///< there is one that the mean field cannot be held against
+  std::optional<std::int64_t> swapped;  ///< sequences that gave way to the host's memory, of a simulated row that may
+  std::optional<double> met;            ///< of the simulated requests, the share within all targets
+  std::optional<double> cost;           ///< US dollars per million words that are said
+  std::optional<double> prompts_busy;   ///< of a pool of prompts: the part that comes of what it reads at most
+  Spread spread{1, 1};                  ///< of a time; of rows that are shown
+  bool target_open = false;             ///< there is one that the mean field cannot be held against
   bool on_front = false;
   [[nodiscard]] const RowFigures& figures() const { return simulated ? *simulated : mean; }
   [[nodiscard]] bool sure() const { return simulated || (state.doubt == sim::MeanFieldDoubt::none && !target_open); }

@@ -6,6 +6,7 @@
 #include "model/base/quantity_text.h"
 #include "studies/cli/flag_makers.h"
 #include "studies/cli/named_outputs.h"
+#include "studies/infer/asked.h"
 #include "studies/print/csv.h"
 #include "studies/print/page/page.h"
 #include "studies/serve/sweep/words.h"
@@ -75,6 +76,11 @@ std::vector<Flag> make_flags() {
       text_flag(
           "--most-sequences", "N,..", batching, "that run at once in one engine (default: the engine's)", check_counts),
       text_flag("--most-positions", "N,..", batching, "of one iteration (default: the engine's)", check_counts),
+      text_flag("--preemption", "WAY", batching,
+          "of sequences that give way in a full cache: recompute, or swap to the host's memory (default: the engine's)",
+          infer::check_preemption),
+      text_flag("--swap-space", "GIB", batching, "of the host's memory for each GPU, with swap (default: the engine's)",
+          infer::check_swap_space),
       text_flag("--slo", "TARGETS", choice, "means that a row must be below: \"ttft<500ms tpot<30ms e2e<20s\"",
           check_targets),
       text_flag("--price", "USD", choice,

@@ -15,9 +15,9 @@ std::int64_t rounds_of(const Asked& asked, std::int64_t users);
 /// A load for the mean field.
 sim::SteadyLoad steady_load(const Asked& asked, double load);
 
-/// Gives the row its simulated figures, and the share within targets where there are some. Its engines must be some
-/// that were made.
-void simulate(Row& row, const Asked& asked, Engines& engines, const Configuration& configuration);
+/// Gives the row its simulated figures, and the share within targets where there are some. Its engines must be those
+/// that were made. False: the engine stops under this load, as the host has no room for those that give way.
+bool simulate(Row& row, const Asked& asked, Engines& engines, const Configuration& configuration);
 
 /// All replicas that have requests are looked at as each of them ends an iteration: of rates these are all, and of
 /// users no more than there are users.

@@ -43,6 +43,8 @@ void write_row(JsonWriter& json, const Asked& asked, const Explored& explored, c
   json.fields("cache_used", row.state.used_share, "running", row.state.running);
   if (row.cost) json.field("usd_per_million_output_tokens", *row.cost);
   else json.null_field("usd_per_million_output_tokens");
+  if (row.swapped) json.field("swapped_sequences", *row.swapped);
+  else json.null_field("swapped_sequences");
   if (row.met) json.field("goodput", *row.met);
   else json.null_field("goodput");
   if (row.state.doubt == sim::MeanFieldDoubt::none) json.null_field("mean_field_doubt");

@@ -8,6 +8,7 @@ namespace stepcast::sim {
 namespace {
 
 using testing::ElementsAre;
+using testing::IsEmpty;
 
 ServingRequest request(std::int64_t prompt, std::int64_t output, std::int64_t cached = 0) {
   return {Seconds(0), prompt, output, cached};
@@ -102,6 +103,38 @@ TEST(Batching, TheCacheLetsInOrTakesBack) {
   EXPECT_EQ(run(true), (std::pair{std::vector<double>{8, 8}, std::int64_t{0}}));
   // Both are read and say their words into blocks 3 and 3; behind 12 positions and 5 words the first wants a fourth.
   EXPECT_EQ(run(false), (std::pair{std::vector<double>{16, 13}, std::int64_t{1}}));
+}
+
+/// As above, with a host that has room for 3 blocks: the second gives way with its 3 blocks, of 8 positions and 4
+/// words, and nothing is read again. It comes back as the first has ended, into 4 blocks for its next word, and no
+/// third is let in before it. A host with room for 2 keeps nothing.
+TEST(Batching, WhoGivesWayMayWaitInTheHostsMemory) {
+  const auto run = [](std::int64_t host) {
+    Batcher group({.blocks = 6, .block = 4, .host_blocks = host});
+    for (int i = 0; i < 2; ++i) group.submit(i, request(8, 8));
+    std::vector<double> prompts, out, in;
+    std::vector<std::int64_t> ended;
+    bool third = false;
+    while (group.outstanding() > 0) {
+      const Batch batch = group.plan();
+      EXPECT_LE(group.used_blocks(), 6);
+      if (batch.positions > 0) prompts.push_back(batch.positions);
+      if (batch.blocks_out > 0) out.push_back(batch.blocks_out);
+      if (batch.blocks_in > 0) in.push_back(batch.blocks_in);
+      for (const std::int64_t id : group.finish().ended) ended.push_back(id);
+      if (group.preempted() == 1 && !third) group.submit(2, request(4, 1)), third = true;
+    }
+    EXPECT_EQ(group.used_blocks(), 0);
+    EXPECT_EQ(group.preempted(), 1);
+    EXPECT_EQ(group.swaps().refused, host == 3 ? 0 : 1);
+    EXPECT_EQ(group.swaps().most_blocks, host == 3 ? 3 : 0);
+    return std::tuple{prompts, out, in, ended};
+  };
+  using Numbers = std::vector<double>;
+  EXPECT_EQ(run(3), (std::tuple{Numbers{16, 4}, Numbers{3}, Numbers{3}, std::vector<std::int64_t>{0, 2, 1}}));
+  EXPECT_THAT(std::get<0>(run(2)), ElementsAre(16, 13 + 4))
+      << "read again with what it had said, and the third with it";
+  EXPECT_THAT(std::get<1>(run(2)), IsEmpty());
 }
 
 TEST(Batching, SharedHeadsAreNeitherReadNorHeldTwice) {

@@ -6,7 +6,7 @@
 namespace stepcast::sim {
 namespace {
 
-enum class State { unborn, queued, active, left, gone };
+enum class State { unborn, queued, active, stored, left, gone };
 
 struct Customer {
   State state = State::unborn;
@@ -24,7 +24,7 @@ class PlainGroup {
   PlainGroup(std::vector<ServingRequest> requests, const BatchingPolicy& policy)
       : requests_(std::move(requests)), policy_(policy), all_(requests_.size()) {}
 
-  int preempted = 0;
+  int preempted = 0, stored = 0, unstored = 0;
   std::vector<std::size_t> let_in;  ///< by the last iteration that was planned, of those that bring keys
 
   void come(std::size_t i, double when, bool brings_keys = false) {
@@ -93,13 +93,48 @@ class PlainGroup {
     return sum;
   }
 
-  void give_way(std::size_t i) {
+  [[nodiscard]] long stored_by_all() const {
+    long sum = 0;
+    for (const std::size_t i : of(State::stored)) sum += owned(i, 0);
+    return sum;
+  }
+
+  /// Who talks leaves its keys in the host's memory where that has room.
+  bool store(std::size_t i, Batch& batch) {
+    if (policy_.host_blocks == 0 || !talking(i)) return false;
+    if (stored_by_all() + owned(i, 0) > policy_.host_blocks) {
+      ++unstored;
+      return false;
+    }
+    batch.blocks_out += static_cast<double>(owned(i, 0));
+    all_[i].state = State::stored, all_[i].rank = ++stored;
+    return true;
+  }
+
+  void fetch_stored(Batch& batch) {
+    for (const std::size_t i : of(State::stored)) {
+      const auto here = static_cast<long>(of(State::active).size());
+      const long wants = here == 0 ? owned(i, 1) : owned(i, 0) + 1 + policy_.spare_blocks;
+      if (here >= policy_.most_sequences || owned_by_all(talkers_) + wants > policy_.own_blocks()) return;
+      batch.blocks_in += static_cast<double>(owned(i, 0));
+      batch.words += 1, batch.contexts += static_cast<double>(all_[i].in_cache);
+      all_[i].state = State::active, all_[i].rank = ++admitted_;
+      talkers_.push_back(i);
+    }
+  }
+
+  void give_way(std::size_t i, Batch& batch) {
     Customer& c = all_[i];
+    if (store(i, batch)) {
+      ++preempted;
+      return;
+    }
     c.state = State::queued, c.reread = c.told, c.in_cache = 0, c.rank = --front_, c.brings_keys = false;
     ++preempted;
   }
 
   void add_words(Batch& batch) {
+    const int before = preempted;
     std::vector<std::size_t> talkers;
     for (const std::size_t i : of(State::active)) {
       if (all_[i].state != State::active || !talking(i)) continue;
@@ -107,12 +142,13 @@ class PlainGroup {
       while (all_[i].state == State::active && owned_by_all(talkers) > policy_.own_blocks()) {
         std::vector<std::size_t> here = of(State::active);
         std::erase_if(here, [&](std::size_t other) { return all_[other].away; });
-        give_way(here.back());
+        give_way(here.back(), batch);
         if (here.back() == i) talkers.pop_back();
       }
     }
     for (const std::size_t i : talkers) batch.words += 1, batch.contexts += static_cast<double>(all_[i].in_cache);
     talkers_ = talkers;
+    if (preempted == before) fetch_stored(batch);
   }
 
   void read(std::size_t i, long positions, Batch& batch) {
@@ -133,6 +169,7 @@ class PlainGroup {
     for (const std::size_t i : of(State::active))
       if (!all_[i].away && !talking(i))
         if (const long some = share(i); some > 0) read(i, some, batch), left -= some;
+    if (!of(State::stored).empty()) return;
     for (const std::size_t i : of(State::queued)) {
       if (static_cast<long>(of(State::active).size()) >= policy_.most_sequences) break;
       if (policy_.plans_ahead && all_[i].came > planned_) break;
@@ -222,7 +259,7 @@ PlainRun run_plainly(const Load& load, const BatchingPolicy& policy, const Batch
     if (door.closed())
       for (std::size_t i = 0; i < told.ended.size(); ++i) door.let_one(come);
   }
-  out.preempted = group.preempted;
+  out.preempted = group.preempted, out.stored = group.stored, out.unstored = group.unstored;
   return out;
 }
 
@@ -271,6 +308,7 @@ PlainRun run_pools_plainly(const Load& load, const BatchingPolicy& prompts, cons
     now = std::min({reads_until, says_until, door.next_arrival(), *std::min_element(lands.begin(), lands.end())});
   }
   out.preempted = reads.preempted + says.preempted;
+  out.stored = says.stored, out.unstored = says.unstored;
   return out;
 }
 

@@ -12,6 +12,7 @@ namespace stepcast::sim {
 struct PlainRun {
   std::vector<double> first, last;  ///< of each request, seconds
   int iterations = 0, preempted = 0;
+  int stored = 0, unstored = 0;  ///< who gave way with their keys in the host's memory, and for whom it had no room
 };
 /// One group of each of two pools, and `transfer` seconds of the keys of so many positions between them: `iterations`
 /// and `preempted` are of both.

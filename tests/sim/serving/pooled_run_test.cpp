@@ -23,7 +23,9 @@ std::function<Seconds(std::int64_t)> link(double seconds) {
   return [=](std::int64_t) { return Seconds(seconds); };
 }
 /// Times that doubles hold to the last bit.
-Seconds dyadic_times(const Batch& batch) { return Seconds(1 + batch.words / 4 + batch.positions / 16); }
+Seconds dyadic_times(const Batch& batch) {
+  return Seconds(1 + batch.words / 4 + batch.positions / 16 + batch.blocks_out / 32 + batch.blocks_in / 64);
+}
 
 /// A prompt of 1 s, a link of half a second, two further words of a quarter each; then the user sends the next.
 TEST(PooledRun, OneUserIsCountedByHand) {
@@ -156,9 +158,11 @@ TEST(PooledRun, APlainSimulatorSaysTheSame) {
     policy.block = pick(1, 8), policy.blocks = (90 + policy.block) / policy.block + pick(0, 40);
     return policy;
   };
-  int preempted = 0, waited = 0;
+  int preempted = 0, stored = 0, waited = 0;
   for (int setting = 0; setting < 200; ++setting) {
-    const Servers prompts{.policy = policy_of()}, words{.policy = policy_of()};
+    const Servers prompts{.policy = policy_of()};
+    Servers words{.policy = policy_of()};
+    if (setting % 2 == 1) words.policy.host_blocks = 60 / words.policy.block;
     const RequestLaw law{.count = pick(1, 40),
         .prompts = {1, pick(1, 50)},
         .outputs = {2, pick(2, 30)},
@@ -178,14 +182,16 @@ TEST(PooledRun, APlainSimulatorSaysTheSame) {
         dyadic_times);
     ASSERT_EQ(static_cast<int>(run.reading.size() + run.served.iterations.size()), plain.iterations) << setting;
     ASSERT_EQ(run.served.preempted, plain.preempted) << setting;
+    ASSERT_EQ(run.served.swaps.sequences, plain.stored) << setting;
     for (std::size_t i = 0; i < run.served.requests.size(); ++i) {
       ASSERT_EQ(run.served.requests[i].first.value(), plain.first[i]) << setting << " " << i;
       ASSERT_EQ(run.served.requests[i].last.value(), plain.last[i]) << setting << " " << i;
       waited += run.served.requests[i].first > run.read[i] + Seconds(link * 50) ? 1 : 0;
     }
-    preempted += plain.preempted;
+    preempted += plain.preempted, stored += plain.stored;
   }
   EXPECT_GT(preempted, 20);
+  EXPECT_GT(stored, 20);
   EXPECT_GT(waited, 20) << "for room or for the link";
 }
 

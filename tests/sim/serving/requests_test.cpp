@@ -75,9 +75,11 @@ TEST(Requests, TracesNameLineAndColumnOfWhatIsWrong) {
   EXPECT_THAT(error(head + "0,10,0,0\n"), HasSubstr("t.csv:2:3: output is '0'"));
   EXPECT_THAT(error(head + "0,10,1.5,0\n"), HasSubstr("a whole number"));
   EXPECT_THAT(error(head + "nan,10,1,0\n"), HasSubstr("t.csv:2:1"));
-  EXPECT_THAT(error(head + "0,10\n"), HasSubstr("t.csv:2: 2 cells (4, as in the header)"));
-  EXPECT_THAT(error(head + "0,10,1,10\n"), HasSubstr("10 of 10 positions of a prompt are cached"));
-  EXPECT_THAT(error(head + "2,10,1,0\n1,10,1,0\n"), HasSubstr("t.csv:3: an arrival at 1 s behind one at 2 s"));
+  EXPECT_THAT(
+      error(head + "0,10\n"), HasSubstr("t.csv:2:3: no output in a row of 2 cells (4 cells, as in the header)"));
+  EXPECT_THAT(error(head + "0,10,1,0,7\n"), HasSubstr("t.csv:2:5: a cell '7' behind the last column"));
+  EXPECT_THAT(error(head + "0,10,1,10\n"), HasSubstr("t.csv:2:4: 10 of 10 positions of a prompt are cached"));
+  EXPECT_THAT(error(head + "2,10,1,0\n1,10,1,0\n"), HasSubstr("t.csv:3:1: an arrival at 1 s behind one at 2 s"));
   EXPECT_THAT(error("arrival_s,prompt\n0,1\n"), HasSubstr("no column 'output'"));
   EXPECT_THAT(error("arrival_s,prompt,output,isl\n"), HasSubstr("t.csv:1:4: unknown column 'isl'"));
   EXPECT_THAT(error("prompt,prompt\n"), HasSubstr("a second column 'prompt'"));

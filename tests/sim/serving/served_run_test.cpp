@@ -15,7 +15,8 @@ namespace {
 
 /// Times that doubles hold to the last bit.
 Seconds dyadic(const Batch& batch) {
-  return Seconds(1 + batch.words / 4 + batch.positions / 16 + batch.contexts / 1024 + batch.pairs / 4096);
+  return Seconds(1 + batch.words / 4 + batch.positions / 16 + batch.contexts / 1024 + batch.pairs / 4096 +
+                 batch.blocks_out / 32 + batch.blocks_in / 64);
 }
 
 ServedRun one_at_a_time(const Lengths& prompts, double rate, const BatchTimer& timer) {
@@ -192,19 +193,21 @@ TEST(ServedRun, TheSlowestStageSetsThePace) {
   EXPECT_EQ(run.requests[1].last.value(), 13);
 }
 
-/// 200 settings at random: the same words at the same times as by a simulator that was written apart.
-TEST(ServedRun, APlainSimulatorSaysTheSame) {
-  std::mt19937 random(11);
+/// 200 settings at random: the same words at the same times as by a simulator that was written apart. `host`: the
+/// host's memory has room for some of those that give way, for all of them or, now and then, for none.
+void hold_against_a_plain_simulator(unsigned seed, bool host) {
+  std::mt19937 random(seed);
   const auto pick = [&](int low, int high) {
     return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
   };
-  int preempted = 0;
+  int preempted = 0, stored = 0, unstored = 0;
   for (int setting = 0; setting < 200; ++setting) {
     BatchingPolicy policy;
     policy.most_positions = pick(8, 80), policy.most_sequences = pick(1, 12);
     policy.prompts_apart = pick(0, 1) == 1, policy.pieces = pick(0, 1) == 1, policy.reserves_all = pick(0, 2) == 0;
     policy.plans_ahead = pick(0, 1) == 1;
     policy.block = pick(1, 8), policy.blocks = (90 + policy.block) / policy.block + pick(0, 40);
+    if (host) policy.host_blocks = pick(0, 30) / policy.block, policy.spare_blocks = pick(0, 2);
     const RequestLaw law{.count = pick(1, 40),
         .prompts = {1, pick(1, 50)},
         .outputs = {1, pick(1, 30)},
@@ -220,14 +223,23 @@ TEST(ServedRun, APlainSimulatorSaysTheSame) {
     const PlainRun plain = run_plainly(load, policy, dyadic);
     ASSERT_EQ(static_cast<int>(run.iterations.size()), plain.iterations) << setting;
     ASSERT_EQ(run.preempted, plain.preempted) << setting;
+    ASSERT_EQ(run.swaps.sequences, plain.stored) << setting;
+    ASSERT_EQ(run.swaps.refused, plain.unstored) << setting;
+    ASSERT_EQ(run.swaps.blocks_out, run.swaps.blocks_in) << setting << ": all came back";
+    ASSERT_LE(run.swaps.most_blocks, policy.host_blocks) << setting;
     for (std::size_t i = 0; i < run.requests.size(); ++i) {
       ASSERT_EQ(run.requests[i].first.value(), plain.first[i]) << setting << " " << i;
       ASSERT_EQ(run.requests[i].last.value(), plain.last[i]) << setting << " " << i;
     }
-    preempted += plain.preempted;
+    preempted += plain.preempted, stored += plain.stored, unstored += plain.unstored;
   }
   EXPECT_GT(preempted, 20);
+  EXPECT_EQ(stored > 20, host);
+  EXPECT_EQ(unstored > 20, host);
 }
+
+TEST(ServedRun, APlainSimulatorSaysTheSame) { hold_against_a_plain_simulator(11, false); }
+TEST(ServedRun, APlainSimulatorSwapsTheSame) { hold_against_a_plain_simulator(12, true); }
 
 /// Ten values of one, and one of a hundred that counts once: nine tenths are not above 1.
 TEST(ServiceFigures, PercentilesCountEachAsOftenAsItSays) {

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "studies/engines/line/waits.h"
 #include "tests/studies/engines/asked_launch.h"
 
 namespace stepcast::engines {
@@ -56,6 +57,16 @@ TEST(AddressedEngines, BenchmarksBesideEachOtherAreDoubted) {
   EXPECT_THAT(read(first + " &\n" + bench + "--port 8000\n").error, HasSubstr("run beside each other"));
   EXPECT_THAT(read(first + " > a.log 2>&1 &\n" + bench + "--port 8000 &\nwait\n").error,
       HasSubstr("the benchmarks of lines 2 and 3 run beside each other"));
+  for (const char* between : {" &\nwait $SERVER\n", " & echo started\n", " &\n# wait\n", " &\necho 'a; wait'\n"})
+    EXPECT_THAT(read("sleep 9 & SERVER=$!\n" + first + between + bench + "--port 8000\n").error,
+        HasSubstr("run beside each other"))
+        << between;
+  EXPECT_THAT(read(first + " & " + bench + "--port 8000 & wait\n").error, HasSubstr("run beside each other"));
+  for (const char* between :
+      {" & wait\n", " & B=$!; wait $B\n", " & PIDS+=($!)\nwait \"${PIDS[@]}\"\n", " &\nwait $!\n"})
+    EXPECT_EQ(read(first + between + bench + "--port 8000\n").error, "") << between;
+  EXPECT_EQ(waited_at("for c in 1 2; do\n  bench \\\n --port 1 &\ndone; wait\n", 2), 4U);
+  EXPECT_EQ(waited_at("bench &\nA=$!\nother &\nwait $A\n", 3), 0U) << "of another command";
   for (const char* between : {"\n", " &\nwait\n", " &\nPID=$!\nwait $PID\n", " && "})
     EXPECT_EQ(read(first + between + bench + "--port 8000\n").error, "") << between;
   EXPECT_EQ(read(first + " &\n").error, "") << "one alone";

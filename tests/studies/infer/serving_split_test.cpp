@@ -259,6 +259,8 @@ TEST(ServingSplit, WhatIsWrong) {
   refused("llama3-70b --prompt 100 --tp 16 --cp 2 --dcp 2", "one of them");
   refused("llama3-70b --prompt 100 --tp 8 --cp 2 --cp-way about", "gather or ring");
   refused("deepseek-v3 --prompt 100 --weights fp8-block --tp 8 --cp 2 --cp-way exchange", "an exchange of latent keys");
+  refused("llama3-70b --prompt 100 --tp 2 --cp 3 --cp-way exchange", "--cp-way: 32 heads of each of 2 tp ranks");
+  refused("gpt-oss-20b --prompt 100 --tp 2 --cp 2 --cp-way exchange", "heads that are exchanged are forecast without");
   const std::string tp = mapping_file("both.flow", "mesh tp:8\nuse tp, vocab\n");
   refused("llama3-70b --prompt 100 --tp 8 --mapping " + tp, "so do flags");
   refused("llama3-70b --prompt 100 --gpus 4 --mapping " + tp, "4 GPUs, but the mesh");

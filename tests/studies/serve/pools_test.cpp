@@ -24,6 +24,13 @@ infer::Serving pool_serving(const std::string& network, std::int64_t tp) {
   return std::move(*made);
 }
 
+TEST(Pools, HowManyEnginesReadPromptsIsAsked) {
+  const auto ran = run_line("serve llama3-8b --prefill-gpus 8 --prefill-tp 4 --input 512 --output 64 --concurrency 4");
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(
+      ran.err, AllOf(HasSubstr("--prefill-gpus: 8 GPUs for an engine of 4"), HasSubstr("--prefill-replicas 2")));
+}
+
 /// 32 layers x 2 x 8 heads of keys x 128 x 2 bytes are 128 KiB of a position, and 2,048 positions 256 MiB. Four ranks
 /// of words need a quarter each, and two that read the prompt send half each. The larger goes at some 450 GB/s.
 TEST(Pools, HeadsAreDealtOutAnew) {

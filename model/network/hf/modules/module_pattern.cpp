@@ -4,6 +4,7 @@
 #include "model/network/hf/modules/module_pattern.h"
 
 #include <algorithm>
+#include <cctype>
 #include <regex>
 
 namespace stepcast::detail {
@@ -42,10 +43,48 @@ bool is_quick(std::string_view pattern) {
   return pattern.size() <= longest && repeats <= most && !nested;
 }
 
+/// The longest run of letters, digits and "_" that stands in each name which the expression finds: outside groups and
+/// sets, and behind no sign that lets its last letter be absent. "": an expression of several ways has none.
+std::string part_of_all(std::string_view expression) {
+  std::string longest, run;
+  int depth = 0;
+  const auto end_run = [&] {
+    if (run.size() > longest.size()) longest = run;
+    run.clear();
+  };
+  for (std::size_t at = 0; at < expression.size(); ++at) {
+    const char c = expression[at];
+    const bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    if (c == '|' && depth == 0) return "";
+    if (c == '*' || c == '?' || c == '{')
+      if (!run.empty()) run.pop_back();
+    if (word && depth == 0) {
+      run += c;
+      continue;
+    }
+    end_run();
+    if (c == '\\') {  // of a sign, or of a kind of letters; others say a letter by its number
+      const bool number = ++at < expression.size() && std::isalnum(static_cast<unsigned char>(expression[at])) != 0 &&
+                          std::string_view("dDwWsSbB").find(expression[at]) == std::string_view::npos;
+      if (number) return "";
+    } else if (c == '{' || c == '[') {
+      at = expression.find(c == '{' ? '}' : ']', at + 2);
+      if (at == expression.npos) return "";
+    } else if (c == '(') {
+      ++depth;
+    } else if (c == ')') {
+      --depth;
+    }
+  }
+  end_run();
+  return depth == 0 ? longest : "";
+}
+
 }  // namespace
 
 struct ModulePattern::Search {
   std::regex expression;
+  std::string part;  ///< that each name which it finds has; "": not told
 };
 
 std::optional<ModulePattern> ModulePattern::of(const std::string& text) {
@@ -56,7 +95,8 @@ std::optional<ModulePattern> ModulePattern::of(const std::string& text) {
     pattern.kind_ = Kind::search;
     if (!is_quick(std::string_view(text).substr(mark))) return std::nullopt;
     try {
-      pattern.search_ = std::make_shared<const Search>(Search{std::regex(text.substr(mark))});
+      pattern.search_ = std::make_shared<const Search>(Search{
+          std::regex(text.substr(mark), std::regex::optimize | std::regex::nosubs), part_of_all(text.substr(mark))});
     } catch (const std::regex_error&) {
       return std::nullopt;
     }
@@ -69,6 +109,7 @@ std::optional<ModulePattern> ModulePattern::of(const std::string& text) {
 bool ModulePattern::holds(std::string_view name) const {
   if (kind_ == Kind::glob) return holds_all(text_, name) || holds_all(text_ + ".*", name);
   if (kind_ == Kind::part) return is_part(text_, name);
+  if (name.find(search_->part) == name.npos) return false;  // searches of expressions are slow
   return std::regex_search(name.begin(), name.end(), search_->expression, std::regex_constants::match_continuous);
 }
 

@@ -1,0 +1,46 @@
+// Sequences that give way: whether their keys go to the host's memory, what room that has, and what the copies take.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "sim/serving/batching.h"
+#include "studies/infer/phases.h"
+
+namespace stepcast::infer {
+
+/// What is said of the engine's options; what is not has the row's.
+struct BatchingWishes {
+  std::optional<std::int64_t> most_sequences, most_positions;
+  std::optional<bool> swaps;        ///< sequences that give way go to the host's memory; else they are read again
+  std::optional<Bytes> swap_space;  ///< of the host for each GPU
+  bool decodes = false;             ///< prompts are read elsewhere
+};
+
+/// Whether those that give way are kept by the host: as is said, else as the engine does by itself.
+bool swaps(const Engine& engine, const BatchingWishes& wishes);
+/// Of the host's memory for one GPU.
+Bytes swap_space(const Serving& serving, const BatchingWishes& wishes);
+/// Errors: what the engine does not do, space beside no swapping, more of it than the host has, machines without a link
+/// to the host, and networks whose states nobody copies.
+Expected<void> check_swapping(const Serving& serving, const BatchingWishes& wishes);
+
+/// Copies between one GPU and its host: those out and then those in stand before the iteration, as vLLM's and SGLang's
+/// wait for them. Of stages each copies its part in its turn.
+class SwapCopies {
+ public:
+  explicit SwapCopies(const Serving& serving);
+  [[nodiscard]] Seconds time(const sim::Batch& batch) const {
+    return one_way(batch.blocks_out) + one_way(batch.blocks_in);
+  }
+  /// Of one GPU of each stage together.
+  [[nodiscard]] Bytes bytes_of_block() const { return block_; }
+
+ private:
+  [[nodiscard]] Seconds one_way(double blocks) const;
+
+  Bytes block_;
+  Seconds of_block_;  ///< by the link, or by the starts of its copies where they take longer
+};
+
+}  // namespace stepcast::infer

@@ -1,0 +1,153 @@
+// Sequences that give way to the host's memory: what the command asks, tells and refuses.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/studies/engines/asked_launch.h"
+#include "tests/studies/run_program.h"
+
+namespace stepcast::serve {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing_program::run_line;
+
+/// 256 sequences of up to 2,560 positions, where the cache of an H100 has room for some 450,000.
+const std::string full = "serve llama3-8b --engine vllm-v0 --input 512 --output 2048 --concurrency 256 --requests 512 ";
+
+json told(const std::string& line) {
+  const auto ran = run_line(line + " --json");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  return ran.code == 0 ? json::parse(ran.out) : json();
+}
+
+/// A block has 2 MiB: 2 x 8 heads of keys x 128 x 2 bytes x 16 positions x 32 layers. Its 64 copies take the host 2.3
+/// us each to start, longer than 2 MiB at 63 GB/s.
+TEST(Swapping, WhatIsCopiedTakesItsTime) {
+  const json swapped = told(full + "--preemption swap --swap-space 64");
+  const json swap = swapped.at("swap");
+  EXPECT_GT(swap.at("sequences"), 20);
+  EXPECT_EQ(swap.at("sequences"), swapped.at("queue").at("preempted"));
+  EXPECT_EQ(swap.at("out_bytes_per_gpu"), swap.at("in_bytes_per_gpu"));
+  EXPECT_EQ(swap.at("no_room"), 0);
+  EXPECT_EQ(swap.at("space_bytes_per_gpu"), 64.0 * 1024 * 1024 * 1024);
+  EXPECT_LT(swap.at("most_bytes_per_gpu"), swap.at("space_bytes_per_gpu"));
+  const double blocks = 2 * swap.at("out_bytes_per_gpu").get<double>() / (2 << 20);
+  EXPECT_NEAR(swap.at("time_s").get<double>() / (blocks * 64 * 2.3e-6), 1, 1e-9);
+  EXPECT_NEAR(swap.at("share_of_time").get<double>(),
+      swap.at("time_s").get<double>() / swapped.at("span_s").get<double>(),
+      0.02 * swap.at("share_of_time").get<double>());
+  EXPECT_THAT(run_line(full + "--preemption swap --swap-space 64").out,
+      AllOf(HasSubstr("Swapped "), HasSubstr(" out of a GPU and "), HasSubstr("in the host's memory of 64.0 GiB")));
+}
+
+TEST(Swapping, SequencesAreReadAgainElse) {
+  const json again = told(full), said = told(full + "--preemption recompute");
+  EXPECT_FALSE(again.contains("swap"));
+  EXPECT_GT(again.at("queue").at("preempted"), 20);
+  for (const char* part : {"ttft", "tpot", "queue", "time", "saturation"}) EXPECT_EQ(again.at(part), said.at(part));
+  // a cache with room for all swaps nothing, and takes as long
+  const std::string few = "serve llama3-8b --engine vllm-v0 --input 512 --output 64 --concurrency 8 ";
+  const json none = told(few + "--preemption swap");
+  EXPECT_EQ(none.at("swap").at("sequences"), 0);
+  EXPECT_EQ(none.at("end_to_end"), told(few).at("end_to_end"));
+}
+
+/// vLLM V0 stops where its swap space is full, and the hint says how much is enough.
+TEST(Swapping, AFullHostStopsTheEngine) {
+  const auto stopped = run_line(full + "--preemption swap --swap-space 0.01");
+  EXPECT_EQ(stopped.code, 2);
+  EXPECT_THAT(stopped.err, AllOf(HasSubstr("--swap-space: vLLM V0 stops"), HasSubstr("--preemption recompute")));
+  const std::size_t at = stopped.err.find("--swap-space ", stopped.err.find('\n'));
+  ASSERT_NE(at, std::string::npos) << stopped.err;
+  const std::string enough = stopped.err.substr(at, stopped.err.find(',', at) - at);
+  EXPECT_EQ(run_line(full + "--preemption swap " + enough).code, 0) << enough;
+}
+
+TEST(Swapping, WhatEnginesDoNotDoIsRefused) {
+  const std::string load = "--input 512 --output 64 --concurrency 4 ";
+  const auto err = [&](const std::string& more) { return run_line("serve llama3-8b " + load + more).err; };
+  EXPECT_THAT(err("--preemption swap"), HasSubstr("vLLM V1 keeps no sequences that give way"));
+  EXPECT_THAT(err("--engine sglang --preemption swap"), HasSubstr("in pools that decode alone"));
+  EXPECT_THAT(err("--engine sglang --prefill-gpus 1 --preemption recompute"), HasSubstr("reads no prompts again"));
+  EXPECT_EQ(err("--engine sglang --prefill-gpus 1"), "");
+  EXPECT_THAT(err("--engine vllm-v0 --swap-space 4"), HasSubstr("with --preemption swap"));
+  EXPECT_THAT(err("--engine vllm-v0 --preemption swap --swap-space 4000"), HasSubstr("more than 70 %"));
+  EXPECT_THAT(err("--preemption swop"), HasSubstr("swap or recompute"));
+  EXPECT_THAT(err("--engine vllm-v0 --preemption swap --swap-space no"), HasSubstr("GiB for each GPU"));
+  EXPECT_THAT(
+      run_line("serve nemotron-h-8b --engine vllm-v0 --preemption swap " + load).err, HasSubstr("keep a state"));
+}
+
+/// The pool that decodes of SGLang has no other way.
+TEST(Swapping, APoolThatDecodesOfSglangSwapsByItself) {
+  const json pools =
+      told("serve llama3-8b --engine sglang --prefill-gpus 1 --input 512 --output 4096 --concurrency 300 "
+           "--requests 300");
+  EXPECT_GT(pools.at("swap").at("sequences"), 0);
+  EXPECT_EQ(pools.at("swap").at("out_bytes_per_gpu"), pools.at("swap").at("in_bytes_per_gpu"));
+}
+
+TEST(Swapping, SweepsSimulateItAndSayItsFlags) {
+  const std::string sweep = "serve-sweep llama3-8b --engine vllm-v0 --gpus 1 --tp 1 --input 512 --output 2048 "
+                            "--concurrency 256 --preemption swap ";
+  const json swept = told(sweep + "--swap-space 64");
+  ASSERT_EQ(swept.at("rows").size(), 1U);
+  EXPECT_GT(swept.at("rows")[0].at("swapped_sequences"), 0);
+  EXPECT_THAT(swept.at("rows")[0].at("mean_field_doubt").dump(), HasSubstr("give"));
+  EXPECT_THAT(swept.at("best")[0].at("command"), HasSubstr("--preemption swap --swap-space 64"));
+  const json stopped = told(sweep + "--swap-space 0.01");
+  EXPECT_EQ(stopped.at("rows").size(), 0U);
+  EXPECT_THAT(stopped.at("refused").dump(), HasSubstr("the engine stops"));
+}
+
+TEST(Swapping, MixedIterationsAreRefused) {
+  const engines::Read mixed =
+      engines::read("vllm serve meta-llama/Llama-3.1-8B-Instruct --preemption-mode swap --enable-chunked-prefill");
+  ASSERT_EQ(mixed.error, "");
+  EXPECT_FALSE(mixed.asked.row.prompts_apart);
+  EXPECT_THAT(run_line("serve --input 512 --output 64 --concurrency 4 --launch -- vllm serve "
+                       "meta-llama/Llama-3.1-8B-Instruct --preemption-mode swap --enable-chunked-prefill")
+                  .err,
+      HasSubstr("iterations that hold prompts and tokens"));
+}
+
+TEST(Swapping, LaunchesOfV0SayIt) {
+  const std::string line = "vllm serve meta-llama/Llama-3.1-8B-Instruct --preemption-mode swap";
+  const engines::Read swap = engines::read(line + " --swap-space 16");
+  ASSERT_EQ(swap.error, "");
+  EXPECT_EQ(swap.asked.flags.at("--engine"), "vllm-v0");
+  EXPECT_EQ(swap.asked.flags.at("--preemption"), "swap");
+  EXPECT_EQ(swap.asked.flags.at("--swap-space"), "16");
+  EXPECT_FALSE(engines::read(line).asked.flags.contains("--swap-space"));
+  EXPECT_THAT(engines::read(line, {{"--engine", "vllm"}}).error, HasSubstr("reads sequences that give way again"));
+  EXPECT_THAT(engines::read(line + " --swap-space 0").error, HasSubstr("no memory of the host"));
+  EXPECT_THAT(engines::read("vllm serve meta-llama/Llama-3.1-8B-Instruct --preemption-mode x").error,
+      HasSubstr("swap or recompute"));
+  // without the mode its space is that of V1, which keeps nothing there
+  const engines::Read space = engines::read("vllm serve meta-llama/Llama-3.1-8B-Instruct --swap-space 16");
+  EXPECT_EQ(space.error, "");
+  EXPECT_FALSE(space.asked.flags.contains("--preemption"));
+}
+
+TEST(Swapping, ItIsWrittenAndReadBack) {
+  const std::string asked =
+      "serve llama3-8b --engine vllm-v0 --preemption swap --swap-space 64 --input 512 --output 2048 "
+      "--concurrency 256 --requests 512 ";
+  const auto emitted = run_line(asked + "--emit vllm");
+  ASSERT_EQ(emitted.code, 0) << emitted.err;
+  EXPECT_THAT(emitted.out, AllOf(HasSubstr("--preemption-mode swap"), HasSubstr("--swap-space 64")));
+  const std::string file = engines::written("swap.sh", emitted.out);
+  EXPECT_EQ(told(asked).at("swap").at("sequences"), told("serve --launch " + file).at("swap").at("sequences"));
+  EXPECT_THAT(run_line("serve llama3-8b --engine sglang --preemption swap --prefill-gpus 1 --input 512 --output 64 "
+                       "--concurrency 4 --emit sglang")
+                  .err,
+      Not(HasSubstr("python3")));
+}
+
+}  // namespace
+}  // namespace stepcast::serve
