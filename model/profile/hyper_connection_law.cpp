@@ -9,13 +9,13 @@ namespace {
 // vLLM 0.24.0 on H100 (ai-dynamo/aiconfigurator 095f58a, mhc_module). Fits on five other GPUs start about as fast, and
 // their rates follow the memory.
 constexpr double usual_memory = 2.68e12;  // the rate of H100's law of memory-bound kernels
-constexpr Spread elsewhere{0.7, 1.5};
+constexpr Spread mixing_elsewhere{0.7, 1.5};
 
 const HyperConnectionLaw& usual_law(HyperConnectionPart part) {
   static const HyperConnectionLaw pre{HyperConnectionPart::pre, Seconds(6.79e-6), Seconds(6.96e-11), Bytes(196e6),
-      BytesPerSecond(2.59e12), BytesPerSecond(2.99e12), 1.56, Source::transferred, elsewhere};
+      BytesPerSecond(2.59e12), BytesPerSecond(2.99e12), 1.56, Source::transferred, mixing_elsewhere};
   static const HyperConnectionLaw post{HyperConnectionPart::post, Seconds(1.72e-6), Seconds(4.27e-11), Bytes(12.4e6),
-      BytesPerSecond(46.8e12), BytesPerSecond(3.01e12), 0.723, Source::transferred, elsewhere};
+      BytesPerSecond(46.8e12), BytesPerSecond(3.01e12), 0.723, Source::transferred, mixing_elsewhere};
   return part == HyperConnectionPart::pre ? pre : post;
 }
 
