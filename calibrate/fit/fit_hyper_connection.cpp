@@ -13,15 +13,15 @@
 namespace stepcast::calibrate {
 namespace {
 
-using ShapeKey = std::array<double, 3>;
-ShapeKey key_of(const HyperConnectionShape& s) { return {s.streams, s.width, s.positions}; }
+using MixingKey = std::array<double, 3>;
+MixingKey key_of(const HyperConnectionShape& s) { return {s.streams, s.width, s.positions}; }
 
 struct TimedMixing {
   HyperConnectionShape shape;
   double seconds = 0;
   std::size_t fold = 0;
 };
-using Shapes = std::vector<const TimedMixing*>;
+using Mixings = std::vector<const TimedMixing*>;
 
 // t0, seconds per byte of a position's streams, the first bytes and the seconds of each, seconds per byte beyond them,
 // softness. Starts with the level-2 caches of Hopper and of Blackwell, which hold some part of what goes through them.
@@ -35,7 +35,7 @@ HyperConnectionLaw with(HyperConnectionLaw law, std::span<const double> p) {
   return law;
 }
 
-HyperConnectionLaw fit_law(const HyperConnectionLaw& form, const Shapes& shapes) {
+HyperConnectionLaw fit_law(const HyperConnectionLaw& form, const Mixings& shapes) {
   std::vector<double> measured;
   for (const TimedMixing* one : shapes) measured.push_back(one->seconds);
   const auto model = [&](std::span<const double> parameters, std::span<double> predicted) {
@@ -54,11 +54,11 @@ HyperConnectionLaw fit_law(const HyperConnectionLaw& form, const Shapes& shapes)
 }
 
 void fit_shapes(const std::vector<TimedMixing>& shapes, FittedHyperConnection& out) {
-  Shapes all;
+  Mixings all;
   for (const TimedMixing& one : shapes) all.push_back(&one);
   FoldRatios ratios;
   for (std::size_t fold = 0; fold < shape_folds; ++fold) {
-    Shapes others;
+    Mixings others;
     for (const TimedMixing* one : all)
       if (one->fold != fold) others.push_back(one);
     const HyperConnectionLaw law = fit_law(out.law, others);
@@ -70,12 +70,13 @@ void fit_shapes(const std::vector<TimedMixing>& shapes, FittedHyperConnection& o
   out.law.held_out = held_out_of(ratios);
 }
 
-using TableKey = std::tuple<std::string, HyperConnectionPart, std::string, std::string>;
-using ShapeTimes = std::map<ShapeKey, std::vector<double>>;
+using MixingTable = std::tuple<std::string, HyperConnectionPart, std::string, std::string>;
+using MixingTimes = std::map<MixingKey, std::vector<double>>;
 
 /// Which fold a shape of a GPU falls in, whoever timed it.
-std::map<ShapeKey, std::size_t> mixing_folds(const std::map<TableKey, ShapeTimes>& tables, const TableKey& like) {
-  std::map<ShapeKey, std::size_t> all;
+std::map<MixingKey, std::size_t> mixing_folds(
+    const std::map<MixingTable, MixingTimes>& tables, const MixingTable& like) {
+  std::map<MixingKey, std::size_t> all;
   for (const auto& [key, shapes] : tables)
     if (std::get<0>(key) == std::get<0>(like) && std::get<1>(key) == std::get<1>(like))
       for (const auto& [shape, times] : shapes) all.emplace(shape, 0);
@@ -84,8 +85,8 @@ std::map<ShapeKey, std::size_t> mixing_folds(const std::map<TableKey, ShapeTimes
   return all;
 }
 
-FittedHyperConnection fitted_table(
-    const TableKey& key, const ShapeTimes& timed, const std::map<ShapeKey, std::size_t>& fold_by) {
+FittedHyperConnection fitted_mixing(
+    const MixingTable& key, const MixingTimes& timed, const std::map<MixingKey, std::size_t>& fold_by) {
   FittedHyperConnection out;
   std::tie(out.gpu, out.law.part, out.law.kernels, out.release) = key;
   out.law.source = Source::fitted;
@@ -104,13 +105,13 @@ FittedHyperConnection fitted_table(
 }  // namespace
 
 std::vector<FittedHyperConnection> fit_hyper_connections(std::span<const HyperConnectionTiming> rows) {
-  std::map<TableKey, ShapeTimes> tables;
+  std::map<MixingTable, MixingTimes> tables;
   for (const HyperConnectionTiming& row : rows)
     tables[{row.gpu, row.shape.part, row.engine, row.release}][key_of(row.shape)].push_back(row.time.value());
   std::vector<FittedHyperConnection> fitted;
   for (const auto& [key, shapes] : tables)
     if (shapes.size() >= fewest_hyper_connection_shapes)
-      fitted.push_back(fitted_table(key, shapes, mixing_folds(tables, key)));
+      fitted.push_back(fitted_mixing(key, shapes, mixing_folds(tables, key)));
   return fitted;
 }
 
