@@ -64,17 +64,21 @@ class NemoExecutors {
 
  private:
   PythonNames held(std::string_view name, std::size_t begin, std::size_t end, int depth) const {
-    PythonNames settings_of_name;
-    for (std::size_t i = begin; i < end; ++i) {
-      const std::string_view statement = statements_[i].text;
-      const std::size_t equals = statement.find('=');
-      if (equals == statement.npos) continue;
-      const std::string_view target = stripped(statement.substr(0, equals)),
-                             value = stripped(statement.substr(equals + 1));
-      if (target == name) settings_of_name = settings(value, begin, i, depth + 1);
-      else if (target.starts_with(name) && target[name.size()] == '.')
-        settings_of_name[std::string(target.substr(name.size() + 1))] = python_value(value, 0, {});
-    }
+    const auto target = [&](std::size_t i) {
+      const std::string_view text = statements_[i].text;
+      return stripped(text.substr(0, std::min(text.find('='), text.size())));
+    };
+    const auto value = [&](std::size_t i) {
+      const std::string_view text = statements_[i].text;
+      return stripped(text.substr(std::min(text.find('=') + 1, text.size())));
+    };
+    std::size_t made = end;
+    while (made > begin && target(made - 1) != name) --made;
+    if (made == begin) return {};
+    PythonNames settings_of_name = settings(value(made - 1), begin, made - 1, depth + 1);
+    for (std::size_t i = made; i < end; ++i)
+      if (target(i).starts_with(name) && target(i)[name.size()] == '.')
+        settings_of_name[std::string(target(i).substr(name.size() + 1))] = python_value(value(i), 0, {});
     return settings_of_name;
   }
 
@@ -86,12 +90,14 @@ class NemoExecutors {
     if (start == statements_.end()) return {};
     const auto parameters = python_parameters(start->text);
     const auto handed = handed_values(parameters, call);
-    PythonNames settings_of_call;
+    constexpr std::string_view returns = "return ";
     const auto begin = static_cast<std::size_t>(start - statements_.begin()) + 1;
-    for (std::size_t i = begin; i < statements_.size() && statements_[i].indent > start->indent; ++i)
-      if (constexpr std::string_view returns = "return "; statements_[i].text.starts_with(returns))
-        settings_of_call =
-            settings(stripped(std::string_view(statements_[i].text).substr(returns.size())), begin, i, depth + 1);
+    std::size_t end = begin, last = statements_.size();
+    for (; end < statements_.size() && statements_[end].indent > start->indent; ++end)
+      if (statements_[end].text.starts_with(returns)) last = end;
+    if (last >= end) return {};
+    const std::string_view returned = stripped(std::string_view(statements_[last].text).substr(returns.size()));
+    PythonNames settings_of_call = settings(returned, begin, last, depth + 1);
     for (auto& [name, value] : settings_of_call)
       for (const PythonParameter& parameter : parameters)
         if (handed && value.kind == PythonValue::Kind::computed && value.text == parameter.name) {
@@ -110,9 +116,14 @@ class NemoExecutors {
 void take_nemo_executors(Launch& launch, std::string_view text) {
   const std::vector<PythonStatement> statements = python_statements(text);
   const NemoExecutors executors(statements);
+  constexpr int most_runs = 64;
+  int runs = 0;
   for (std::size_t i = 0; i < statements.size(); ++i) {
     const std::string_view handed = handed_executor(statements[i].text);
     if (handed.empty()) continue;
+    if (++runs > most_runs)
+      return launch.unfollowed.push_back(fmt::format("{}:{}: more than {} runs are started, and the rest is not read",
+          launch.where, statements[i].line, most_runs));
     const PythonNames settings = executors.settings(handed, 0, i);
     const auto count = [&](std::string_view name) {
       const auto found = settings.find(name);
