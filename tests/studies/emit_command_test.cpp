@@ -73,7 +73,7 @@ TEST(EmitCommand, APlanThatTheFrameworkRefusesIsNotWritten) {
       {"gpt-oss-20b --gpus 16 --tp 2 --ep 4 --etp 2 --zero 1", "megatron", "biases on experts", "--etp 1"},
       {"gpt-oss-20b --gpus 16 --tp 2 --ep 4 --etp 2 --zero 1", "nemo", "biases on experts", "--etp 1"},
       {"gpt-oss-20b --gpus 16 --pp 2 --zero 3 --stack fsdp2", "torchtitan", "stages of this network", "--pp 1"},
-      {"gpt-oss-20b --gpus 16 --cp 2 --zero 3 --stack fsdp2", "torchtitan", "context parallelism", "--cp 1"},
+      {"deepseek-v2-lite --gpus 16 --cp 2 --zero 3 --stack fsdp2", "torchtitan", "context parallelism", "--cp 1"},
       {"llama3-8b --gpus 16 --pp 2 --zero 2", "deepspeed", "ZeRO 2 or 3 beside stages", "--zero 1"},
   };
   for (const Row& row : rows) {

@@ -115,8 +115,8 @@ std::string ShellReader::nodes_of_slots(std::string_view plain) {
   const bool told = plain.find(' ' + std::string(slots)) != plain.npos, tiled = plain.find(tile) != plain.npos;
   if (told) slots_ = count(digits_behind(plain, ' ' + std::string(slots)));
   if (tiled) node_slots_ = count(digits_behind(plain, tile));
-  if ((!told && !tiled) || slots_ <= 0 || node_slots_ <= 0 || slots_ % node_slots_ != 0) return "";
-  return std::to_string(slots_ / node_slots_);
+  if ((!told && !tiled) || slots_ <= 0 || node_slots_ <= 0) return "";
+  return std::to_string((slots_ + node_slots_ - 1) / node_slots_);  // the last may have fewer
 }
 
 /// "#PBS -l select=16:ncpus=96:ngpus=8", "#PBS -l nodes=4:ppn=8:gpus=8", "#BSUB -nnodes 64" and their like in the words

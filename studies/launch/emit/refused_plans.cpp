@@ -21,7 +21,7 @@ TorchtitanModel shipped_model(const EmitPlan& plan) {
 }
 
 bool experts_want_sequence(const EmitPlan& plan) {
-  return network_of(plan).experts.count > 0 && plan.split.tp > 1 && !plan.split.sequence;
+  return (network_of(plan).experts.count > 0 || plan.split.ep > 1) && plan.split.tp > 1 && !plan.split.sequence;
 }
 
 /// Where the file switches biases on: on all projections, or on all of networks of experts.
@@ -46,12 +46,13 @@ struct RefusalRow {
 
 constexpr std::string_view megatron = "Megatron Core refuses to train so";
 constexpr RefusedPlan without_sequence{"experts beside tp without sequence parallelism", "--sp on", megatron},
+    sequence_of_nemo{"experts beside tensor parallelism without sequence parallelism", "--sp on", megatron},
     split_biases{"biases on experts that are split over ranks (etp)", "--etp 1", megatron};
 
 // clang-format off
 constexpr RefusalRow refusal_rows[] = {
     // NVIDIA/Megatron-LM@core_v0.19.0: megatron/core/transformer/moe/moe_layer.py and transformer_config.py
-    {"megatron", experts_want_sequence, without_sequence}, {"nemo", experts_want_sequence, without_sequence},
+    {"megatron", experts_want_sequence, without_sequence}, {"nemo", experts_want_sequence, sequence_of_nemo},
     {"megatron", alike_biases_are_split, split_biases}, {"nemo", biases_are_split, split_biases},
     // NVIDIA-NeMo/Megatron-Bridge@067f987df0: src/megatron/bridge/training/config.py
     {"nemo", [](const EmitPlan& plan) { return plan.split.zero >= 2 && has_stages_inside(plan.split); },

@@ -126,13 +126,17 @@ TEST(PythonRecipes, TheExecutorOfTheRunCounts) {
                                 "run.run(recipe, executor=cluster(4))\n",
                   "run.py"),
       HasSubstr("its executor has 4 nodes, and the recipe's trainer 2"));
-  EXPECT_THAT(meaning_of(front +
-                             "recipe = llm.llama3_8b.pretrain_recipe(name='x')\n"
-                             "slurm = run.SlurmExecutor(nodes=4, ntasks_per_node=8)\n" +
-                             run,
-                  "run.py"),
-      HasSubstr("its executor has 4 nodes, and the recipe's trainer 1"))
-      << "the recipe has one unless told";
+  LaunchSource source;
+  source.flag = find_launch_flag("--nemo");
+  source.file = "run.py";
+  const auto launch = read_launch_text(front +
+                                           "recipe = llm.llama3_8b.pretrain_recipe(name='x')\n"
+                                           "slurm = run.SlurmExecutor(nodes=4, ntasks_per_node=8)\n" +
+                                           run,
+      "run.py", source);
+  const auto reading = launch ? read_meaning(*launch, LaunchHints{}) : tl::unexpected(launch.error());
+  ASSERT_FALSE(reading) << "the recipe has one node unless told";
+  EXPECT_THAT(to_text(reading.error()), HasSubstr("its executor has 4 nodes, and the recipe's trainer 1"));
 }
 
 /// NeMo's own first example: 2 nodes of 4 GPUs unless told, of which the executor reads the numbers alone.
@@ -331,6 +335,7 @@ const std::string deepseek =
     "    cfg.model.tensor_model_parallel_size = 2\n    cfg.model.pipeline_model_parallel_size = 16\n"
     "    cfg.model.expert_model_parallel_size = 64\n    cfg.model.expert_tensor_parallel_size = 1\n"
     "    cfg.model.sequence_parallel = True\n    cfg.model.seq_length = 4096\n    cfg.model.mtp_num_layers = 1\n"
+    "    cfg.train.global_batch_size = 4096\n    cfg.train.micro_batch_size = 1\n"
     "    cfg.model._pipeline_model_parallel_layout_builder = _get_deepseek_v3_pipeline_layout\n";
 
 std::string laid_out(const std::string& statements, std::vector<std::string> words = {}) {
@@ -344,12 +349,18 @@ std::string laid_out(const std::string& statements, std::vector<std::string> wor
   return layout == reading->request.said().end() ? "none" : layout->second.text;
 }
 
-/// The last word on the layers of stages counts: a text, the table's by a call, or what --help names an override.
+/// "Etttt|tttt|tmL": so many stages, a predictor and the loss on the last.
+std::string table_of(int stages, const std::string& each, const std::string& last) {
+  std::string text = "E";
+  for (int stage = 1; stage < stages; ++stage) text += each + "|";
+  return text + last + "mL";
+}
+
+/// The last word on the layers of stages counts: a text, the table's by a call, or what words behind the recipe say.
 TEST(PythonRecipes, ALayoutThatIsToldGoesOverTheTables) {
   const std::string set = "    set_deepseek_v3_pipeline_model_parallel_layout(cfg.model",
-                    field = "    cfg.model.pipeline_model_parallel_layout = ",
-                    table = "4,4,4,4,4,4,4,4,4,4,4,4,4,4,4,1", own = "3,4,4,4,4,4,4,4,4,4,4,4,4,4,4,2",
-                    text = "\"Ettt|(tttt|)*14ttmL\"";
+                    field = "    cfg.model.pipeline_model_parallel_layout = ", own = "Ettt|(tttt|)*14ttmL",
+                    text = "\"" + own + "\"", table = table_of(16, "tttt", "t");
   EXPECT_EQ(laid_out(set + ")\n"), table);
   EXPECT_EQ(laid_out(set + ")\n" + field + text + "\n"), own);
   EXPECT_EQ(laid_out(field + text + "\n" + set + ")\n"), table);
@@ -361,7 +372,7 @@ TEST(PythonRecipes, ALayoutThatIsToldGoesOverTheTables) {
   EXPECT_EQ(laid_out(field + "_get_deepseek_v3_pipeline_layout(16, 1)\n" + field + text + "\n"), own);
   EXPECT_THAT(laid_out(field + "_get_deepseek_v3_pipeline_layout(16, 1, two)\n"), HasSubstr("that is not read"));
   EXPECT_THAT(laid_out(field + "laid_out_by_hand()\n"), HasSubstr("what lays layers on stages is not known"));
-  EXPECT_EQ(laid_out(set + ")\n", {"model.pipeline_model_parallel_layout=" + text.substr(1, text.size() - 2)}), own);
+  EXPECT_EQ(laid_out(set + ")\n", {"model.pipeline_model_parallel_layout=" + own}), own);
 }
 
 /// Stages that change behind the call keep the layout, and only words behind the recipe have it made again.
@@ -369,10 +380,10 @@ TEST(PythonRecipes, ALayoutIsOfTheStagesOfItsCall) {
   const std::string set = "    set_deepseek_v3_pipeline_model_parallel_layout(cfg.model)\n",
                     eight = "    cfg.model.pipeline_model_parallel_size = 8\n",
                     field = "    cfg.model.pipeline_model_parallel_layout = _get_deepseek_v3_pipeline_layout(16, 1)\n";
-  EXPECT_EQ(laid_out(eight + set), "8,8,8,8,8,8,8,5");
+  EXPECT_EQ(laid_out(eight + set), table_of(8, "tttttttt", "ttttt"));
   EXPECT_THAT(laid_out(set + eight), HasSubstr("stands behind the layout"));
   EXPECT_THAT(laid_out(field + eight), HasSubstr("is called for 16 stages of 1 chunks, and the recipe has 8 of 1"));
-  EXPECT_EQ(laid_out(set, {"model.pipeline_model_parallel_size=8"}), "8,8,8,8,8,8,8,5");
+  EXPECT_EQ(laid_out(set, {"model.pipeline_model_parallel_size=8"}), table_of(8, "tttttttt", "ttttt"));
   EXPECT_THAT(laid_out(set, {"model.pipeline_model_parallel_size=6"}), HasSubstr("has no layout for 6 stages"));
 }
 
