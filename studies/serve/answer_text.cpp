@@ -43,7 +43,7 @@ std::string gpus_of_a_cache(const infer::Serving& serving) {
 
 /// What went to the host's memory, where sequences that give way go there.
 std::string swapped_text(const Answer& answer) {
-  if (!answer.swapped) return "";
+  if (!answer.swapped || answer.figures->preempted == 0) return "";
   const Answer::Swapped& swapped = *answer.swapped;
   const auto sequences = static_cast<double>(answer.run.swaps.sequences);
   const std::string refused =
