@@ -197,7 +197,7 @@ TEST(Swapping, MixedIterationsAreRefused) {
         << more;
   }
   EXPECT_EQ(engines::read(line + " --max-num-batched-tokens 4096").asked.row.most_positions, 4096);
-  for (const char* more : {" --max-model-len 32768", " --no-enable-chunked-prefill"})
+  for (const char* more : {" --max-model-len 32768", " --max-model-len 40000 --no-enable-chunked-prefill"})
     EXPECT_TRUE(engines::read(line + more).asked.row.prompts_apart) << more;
   // windows and latents keep them apart
   for (const char* model : {"deepseek-ai/DeepSeek-V2-Lite", "google/gemma-2-9b-it"}) {
