@@ -132,6 +132,10 @@ TEST(Swapping, PoolsThatSwapByThemselvesRefuseNothingBefore) {
                             "300 --requests 300 --draft 1 --accepted 0.8");
   EXPECT_GT(guessed.at("swap").at("sequences"), 0);
   EXPECT_GT(guessed.at("swap").at("time_s"), 0);
+  const json swept = told("serve-sweep qwen3-next-80b-a3b --engine sglang --pools --gpus 8 --input 1024 --output 1024 "
+                          "--concurrency 64");
+  EXPECT_GT(swept.at("rows").size(), 0U);
+  EXPECT_THAT(swept.at("refused").dump(), Not(HasSubstr("--preemption")));
 }
 
 /// What a sequence has in the cache is copied: of a layer with a window no more than that, of latents one tensor, and
