@@ -13,14 +13,14 @@ constexpr double convolved_block = 8;
 constexpr double convolved_bytes = 2;
 
 // vLLM 0.24.0 on H100 (ai-dynamo/aiconfigurator 095f58a, gdn_perf), by the number of multiprocessors: the kernels keep
-// these busy and leave the memory of H100, H200 and B200 idle for a quarter to two thirds of the time.
+// these busy and leave the memory of H100, H200 and B200 idle for a third to two thirds of the time.
 constexpr double convolution_units = 132;
 constexpr Spread convolution_elsewhere{0.7, 1.5};
 
 const ScanLaw& usual_convolution(std::string_view function) {
-  static const ScanLaw prompts{std::string(prompt_convolution), Seconds(2.02e-6), Seconds(1.88e-6), Seconds(3.78e-10),
-      Seconds(2.34e-10), {}, {}, 1.6, 1, 128, 4, Source::transferred, convolution_elsewhere};
-  static const ScanLaw words{std::string(word_convolution), Seconds(1.92e-6), {}, Seconds(5.96e-10), {}, {}, {}, 1.15,
+  static const ScanLaw prompts{std::string(prompt_convolution), Seconds(2.05e-6), Seconds(1.78e-6), Seconds(3.38e-10),
+      Seconds(2.37e-10), {}, {}, 1.59, 1, 128, 4, Source::transferred, convolution_elsewhere};
+  static const ScanLaw words{std::string(word_convolution), Seconds(1.93e-6), {}, Seconds(6.34e-10), {}, {}, {}, 1.23,
       1, 128, 4, Source::transferred, convolution_elsewhere};
   return function == prompt_convolution ? prompts : words;
 }
