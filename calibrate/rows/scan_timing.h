@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/rows/convolution_timing.h"
 #include "calibrate/rows/hyper_connection_timing.h"
 #include "model/base/units.h"
 #include "model/network/operator.h"
@@ -18,11 +19,13 @@ struct ScanTiming {
   Seconds time;
 };
 
-/// Rows of tables, and what of them is neither a scan over a prompt nor a hyper-connection.
+/// Rows of tables: scans over prompts, hyper-connections, convolutions of prompts and of words; what is none of these
+/// is counted.
 struct ScanTimings {
   std::vector<ScanTiming> rows;
   std::vector<HyperConnectionTiming> hyper_connections;
-  int convolutions = 0, other_phases = 0;
+  std::vector<ConvolutionTiming> convolutions;
+  int other_phases = 0;
 };
 
 }  // namespace stepcast::calibrate

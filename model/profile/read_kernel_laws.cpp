@@ -143,8 +143,8 @@ void read_kernels(JsonObject& object, std::string& kernels) {
 ScanLaw read_scan(JsonObject& object) {
   ScanLaw law;
   object.read("function", law.function);
-  object.require(find_scan(law.function) != nullptr, "function", fmt::format("no scan '{:.40}'", law.function),
-      "ssd, gated_delta, kda, lightning, selective");
+  object.require(find_scan(law.function) != nullptr || names_convolution(law.function), "function",
+      fmt::format("no scan '{:.40}'", law.function), "ssd, gated_delta, kda, lightning, selective; conv, conv_update");
   read_plausible(object, "t0_s", law.t0, Zero::allowed);
   read_plausible(object, "first_chunk_s", law.first_chunk, Zero::allowed);
   read_plausible(object, "state_s", law.state, Zero::allowed);

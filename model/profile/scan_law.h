@@ -9,6 +9,13 @@
 
 namespace stepcast {
 
+/// Laws of convolutions in front of scans stand among those of scans (model/convolution_law.h), by these names: of
+/// kernels over whole prompts, and of those that move a state on by a word.
+inline constexpr std::string_view prompt_convolution = "conv", word_convolution = "conv_update";
+inline bool names_convolution(std::string_view function) {
+  return function == prompt_convolution || function == word_convolution;
+}
+
 /// What corrections of scans ask about: doublings of each, the law's own time last. A state is of one head of one
 /// sequence, a row one position of one sequence.
 inline constexpr std::array scan_feature_names{

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "model/convolution_law.h"
 #include "model/profile/exchange_law.h"
 #include "model/profile/hyper_connection_law.h"
 #include "model/profile/kernel_law.h"
@@ -324,6 +325,15 @@ EnginePrice EngineCost::mixing(const KernelWork& work, double m) const {
   EnginePrice price =
       price_of(time, "mixing of streams", time.bound == Bound::launch ? Binding::launch : Binding::activations);
   price.bytes = bytes_of(shape);
+  return price;
+}
+
+EnginePrice EngineCost::convolution(const KernelWork& work, double sequences, double positions, Bytes bytes) const {
+  const ChannelConvolution shape{sequences, positions / sequences, work.n, work.k};
+  const KernelTime time = convolution_time(*profile_, shape, engine_->kernels);
+  EnginePrice price =
+      price_of(time, "convolution", time.bound == Bound::launch ? Binding::launch : Binding::activations);
+  price.bytes = bytes;
   return price;
 }
 

@@ -50,6 +50,11 @@ inline Seconds by_factor(Seconds time, Seconds roof, double factor) {
 /// straight between them over the logarithm, and straight on beyond them.
 double largest_draw(double count);
 
+/// Is it a convolution along positions: of pointwise works that mix no streams those that have taps?
+inline bool convolves(const dataflow::KernelWork& work) {
+  return work.kernel == dataflow::KernelClass::pointwise && work.streams == 0 && work.k > 0;
+}
+
 /// What routed rows of an iteration have in common: tokens on all ranks, the experts that each takes, and how wide the
 /// rows of experts are.
 struct Routing {
@@ -75,6 +80,9 @@ class EngineCost {
       const dataflow::KernelWork& work, double sequences, double queries, double seen, double all) const;
   /// Of so many sequences and new positions of each, whose states are read and written.
   [[nodiscard]] EnginePrice scan(const dataflow::KernelWork& work, double sequences, double positions) const;
+  /// Of a convolution in front of a scan, of so many positions of all sequences together.
+  [[nodiscard]] EnginePrice convolution(
+      const dataflow::KernelWork& work, double sequences, double positions, Bytes bytes) const;
   /// Of residual streams of m positions.
   [[nodiscard]] EnginePrice mixing(const dataflow::KernelWork& work, double m) const;
   /// Of one word of each sequence, with next to no keys.

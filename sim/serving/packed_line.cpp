@@ -1,6 +1,7 @@
 #include "sim/serving/packed_line.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -48,6 +49,22 @@ double PackedLine::sum(const PackedRows& rows, Affine Shares::*what) const {
   return fixed + total;
 }
 
+/// Rows of few positions and rows of many have kernels of their own.
+EnginePrice PackedLine::convolved(const PackedRows& rows, const EngineCost& cost) const {
+  EnginePrice all;
+  for (std::size_t kind = 0; kind < row_kinds; ++kind) {
+    if (!shares[kind] || rows.sequences[kind] == 0) continue;
+    PackedRows own = rows;
+    for (std::size_t other = 0; other < row_kinds; ++other)
+      if (other != kind) own.positions[other] = own.sequences[other] = own.keys[other] = 0;
+    const EnginePrice price =
+        cost.convolution(*work, rows.sequences[kind], sum(own, &Shares::rows), Bytes(sum(own, &Shares::bytes)));
+    const EnginePrice before = std::exchange(all, price);
+    all.time += before.time, all.bytes += before.bytes;
+  }
+  return all;
+}
+
 LinePrice PackedLine::price(const PackedRows& rows, const Routing& routing, const EngineCost& cost, bool graph) const {
   LinePrice out;
   out.flops = out.useful = Flops(sum(rows, &Shares::flops));
@@ -61,6 +78,8 @@ LinePrice PackedLine::price(const PackedRows& rows, const Routing& routing, cons
     out.bytes = moved.received;
   } else if (work->kernel == KernelClass::gemm) {
     static_cast<EnginePrice&>(out) = cost.product(*work, sum(rows, &Shares::rows), routing);
+  } else if (convolves(*work)) {
+    static_cast<EnginePrice&>(out) = convolved(rows, cost);
   } else if (work->streams > 0) {
     static_cast<EnginePrice&>(out) = cost.mixing(*work, sum(rows, &Shares::rows));
   } else {
@@ -107,6 +126,7 @@ LinePrice PackedLine::price(const Rows& rows, const EngineCost& cost, std::optio
 std::string PackedLine::shape(const PackedRows& rows) const {
   if (!work) return "";
   if (work->streams > 0) return dataflow::streams_text(*work, sum(rows, &Shares::rows));
+  if (convolves(*work)) return fmt::format("{:.0f} positions, {:.0f} channels", sum(rows, &Shares::rows), work->n);
   if (work->kernel != KernelClass::gemm) return "pointwise";
   const double all = sum(rows, &Shares::rows);  // of an expert a mean, which may be below one
   return fmt::format(

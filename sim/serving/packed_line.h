@@ -87,6 +87,7 @@ struct PackedLine {
   [[nodiscard]] std::string shape(const Rows& rows) const;
 
  private:
+  [[nodiscard]] EnginePrice convolved(const PackedRows& rows, const EngineCost& cost) const;
   [[nodiscard]] double sum(const PackedRows& rows, Affine Shares::*what) const;
 };
 

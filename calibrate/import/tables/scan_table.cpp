@@ -13,7 +13,8 @@
 namespace stepcast::calibrate {
 namespace {
 
-/// What a table calls a scan, and which of its columns hold the sizes.
+/// What a table calls a scan, and which of its columns hold the sizes. Convolutions run over the channels of keys and
+/// queries of each group and of values of each head.
 struct ScanColumns {
   std::string_view table;
   const char* function;
@@ -62,8 +63,8 @@ Expected<void> read_line(std::string_view line, const std::string& where, ScanTi
   double latency_ms = 0;
   row.read("latency", latency_ms, timed);
   TRY(whole(row));
-  if (timing.kernel.find("conv1d") != std::string::npos) return ++into.convolutions, Expected<void>();
-  if (phase != "context") return ++into.other_phases, Expected<void>();
+  const bool convolves = timing.kernel.find("conv1d") != std::string::npos, words = phase == "generation";
+  if (phase != "context" && !(convolves && words)) return ++into.other_phases, Expected<void>();
   timing.gpu = gpu_of_device(device);
   if (timing.gpu.empty())
     return fail(where + ":/device", fmt::format("no GPU of the catalogue is '{:.60}'", device), "stepcast list gpus");
@@ -77,6 +78,18 @@ Expected<void> read_line(std::string_view line, const std::string& where, ScanTi
   row.read(columns->groups, shape.groups, counted);
   row.read(columns->value_size, shape.value_size, counted);
   row.read(columns->key_size, shape.key_size, counted);
+  if (convolves) {
+    ConvolutionTiming one;
+    row.read("d_conv", one.shape.taps, counted);
+    TRY(whole(row));
+    one.gpu = timing.gpu, one.engine = timing.engine, one.release = timing.release, one.time = timing.time;
+    one.kernel = fmt::format("{} {}", columns->function, timing.kernel);
+    one.function = words ? word_convolution : prompt_convolution;
+    one.shape.sequences = shape.sequences, one.shape.positions = shape.positions;
+    one.shape.channels = 2 * shape.groups * shape.key_size + shape.heads * shape.value_size;
+    into.convolutions.push_back(std::move(one));
+    return {};
+  }
   TRY(whole(row));
   into.rows.push_back(std::move(timing));
   return {};

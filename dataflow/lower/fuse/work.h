@@ -32,6 +32,9 @@ KernelWork index_work(const FuseContext& c, const PlacedItem& item);
 /// Reads from outside plus writes to outside; what stays inside the launch costs nothing. False: all of it.
 bool add_pointwise(const FuseContext& c, const std::vector<const PlacedItem*>& members, const std::vector<int>& root,
     const std::vector<char>& read_outside, std::vector<KernelWork>& works);
+/// Convolutions along positions in front of a scan, forward: m positions of all sequences, n channels, k taps; other
+/// pointwise works that mix no streams have k 0.
+void size_convolution(const FuseContext& c, const std::vector<const PlacedItem*>& members, KernelWork& work);
 /// Does a launch of these mix residual streams, forward?
 bool mixes_streams(const FuseContext& c, const std::vector<const PlacedItem*>& members);
 /// That launch.

@@ -107,8 +107,26 @@ bool add_pointwise(const FuseContext& c, const std::vector<const PlacedItem*>& m
     constexpr double forward = 28.0 / 4, backward = 36.0 / 2;
     work.bytes = work.bytes * (members.front()->kind == PlacedKind::gradient ? backward : forward);
   }
+  size_convolution(c, members, work);
   works.push_back(std::move(work));
   return true;
+}
+
+// The input is [b, s, channels...], the weight [channels..., taps].
+void size_convolution(const FuseContext& c, const std::vector<const PlacedItem*>& members, KernelWork& work) {
+  double positions = 0, channels = 0, taps = 0;
+  for (const PlacedItem* item : members) {
+    const Operator& op = c.block.operators[item->op];
+    if (op.function != "conv" || item->kind != PlacedKind::compute || op.inputs.size() < 2) return;
+    const auto extent = [&](int loop) { return local_extent(c.network, loop, c.splits[item->op], c.mesh); };
+    const std::vector<int>& loops = op.inputs[0].loops;
+    if (loops.size() < 3 || op.inputs[1].loops.empty()) return;
+    positions = extent(loops[0]) * extent(loops[1]), taps = extent(op.inputs[1].loops.back());
+    double own = 1;
+    for (std::size_t i = 2; i < loops.size(); ++i) own *= extent(loops[i]);
+    channels += own;
+  }
+  work.m = positions, work.n = channels, work.k = taps;
 }
 
 // An embedding reads and writes the touched rows only; a picked logit touches one element per row of labels.

@@ -1,5 +1,5 @@
-// stepcast calibrate scans: tables of engines' scan kernels and hyper-connections as laws of a profile, with the errors
-// of shapes held out.
+// stepcast calibrate scans: tables of engines' scan kernels, their convolutions and hyper-connections as laws of a
+// profile, with the errors of shapes held out.
 #include <algorithm>
 #include <iterator>
 
@@ -26,7 +26,8 @@ Expected<ScanTimings> read_tables(const std::vector<std::string>& files) {
     TRY(const auto file, calibrate::TimingsFile::open(name));  // plain or packed
     if (!file.whole()) return fail(name, "is too long for a table of scans", "at most 64 MiB");
     TRY(auto read, calibrate::read_scan_table(file.head(), name));
-    all.convolutions += read.convolutions, all.other_phases += read.other_phases;
+    all.other_phases += read.other_phases;
+    std::ranges::move(read.convolutions, std::back_inserter(all.convolutions));
     std::ranges::move(read.rows, std::back_inserter(all.rows));
     std::ranges::move(read.hyper_connections, std::back_inserter(all.hyper_connections));
   }
@@ -66,18 +67,23 @@ Expected<void> replace_laws(
 }
 
 Expected<Profile> with_laws(const ScanFits& fits, std::size_t rows, const Arguments& arguments) {
-  const std::string& id = fits.scans.empty() ? fits.hyper_connections.front().gpu : fits.scans.front().gpu;
+  const auto& convolutions = fits.convolutions.laws;
+  const std::string& id = !fits.scans.empty()     ? fits.scans.front().gpu
+                          : !convolutions.empty() ? convolutions.front().gpu
+                                                  : fits.hyper_connections.front().gpu;
   const auto gpu = find_row(built_in().gpus, id, "gpu");
   if (!gpu) return tl::unexpected(error_at("tables", gpu.error()));
   TRY(auto profile, start_profile(arguments.value("--start"), **gpu));
   TRY(profile.id, fitted_id(arguments.value("--id"), **gpu));
   TRY(replace_laws(fits.scans, id, "scans", profile.scans));
+  TRY(replace_laws(convolutions, id, "convolutions", profile.scans));
   TRY(replace_laws(fits.hyper_connections, id, "hyper-connections", profile.hyper_connections));
-  const std::string what = fits.hyper_connections.empty() ? "Scans"
-                           : fits.scans.empty()           ? "Hyper-connections"
-                                                          : "Scans and hyper-connections";
-  profile.context = fmt::format(
-      "{} fitted on {} rows of tables of kernels; all other laws are those of {}.", what, rows, profile.name);
+  std::vector<std::string_view> what;
+  if (!fits.scans.empty()) what.emplace_back("scans");
+  if (!convolutions.empty()) what.emplace_back("convolutions");
+  if (!fits.hyper_connections.empty()) what.emplace_back("hyper-connections");
+  profile.context = fmt::format("Laws of {} fitted on {} rows of tables of kernels; all other laws are those of {}.",
+      fmt::join(what, " and "), rows, profile.name);
   return profile;
 }
 
@@ -88,17 +94,20 @@ Expected<void> calibrate_scans(const Arguments& arguments, Console& console) {
     if (arguments.has(flag) && !arguments.has("--output"))
       return fail(flag, "is of the profile, and none is written", "-o PROFILE.json");
   TRY(const auto timings, read_tables(arguments.words));
-  const ScanFits fits{calibrate::fit_scans(timings.rows), calibrate::fit_hyper_connections(timings.hyper_connections)};
-  if (fits.scans.empty() && fits.hyper_connections.empty())
+  const ScanFits fits{calibrate::fit_scans(timings.rows), calibrate::fit_hyper_connections(timings.hyper_connections),
+      calibrate::fit_convolutions(timings.convolutions)};
+  if (fits.scans.empty() && fits.hyper_connections.empty() && fits.convolutions.laws.empty())
     return fail("tables",
         fmt::format("no kernel has {} shapes of scans over prompts among {} rows of scans, {} of convolutions and {} "
                     "of other phases; no part of hyper-connections has {} among {} rows",
-            calibrate::fewest_scan_shapes, timings.rows.size(), timings.convolutions, timings.other_phases,
+            calibrate::fewest_scan_shapes, timings.rows.size(), timings.convolutions.size(), timings.other_phases,
             calibrate::fewest_hyper_connection_shapes, timings.hyper_connections.size()),
         "tables of gdn, kda or mamba2 with \"phase\": \"context\", or of mhc_module");
   if (arguments.has("--output")) {
     TRY(auto output, OutputFile::open(output_place(arguments, "--output", is_profile_file)));
-    TRY(const auto profile, with_laws(fits, timings.rows.size() + timings.hyper_connections.size(), arguments));
+    TRY(const auto profile,
+        with_laws(
+            fits, timings.rows.size() + timings.hyper_connections.size() + timings.convolutions.size(), arguments));
     TRY(const auto text, profile_text(profile));
     output.finish(text);
   }

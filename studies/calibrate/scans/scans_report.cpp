@@ -9,7 +9,7 @@
 namespace stepcast::calibration {
 namespace {
 
-using calibrate::FittedHyperConnection, calibrate::FittedScan;
+using calibrate::FittedConvolution, calibrate::FittedHyperConnection, calibrate::FittedScan;
 using calibrate::ScanTimings;
 using enum print::Align;
 
@@ -49,6 +49,42 @@ std::string hyper_connection_table(const std::vector<FittedHyperConnection>& fit
   return table.text("") + "\n";
 }
 
+std::string convolution_table(const std::vector<FittedConvolution>& fits) {
+  print::Table table({{"GPU"}, {"convolution"}, {"kernel"}, {"rows", right}, {"shapes", right}, {"held out", right},
+      {"median", right}, {"p95", right}, {"in 80%", right}});
+  for (const FittedConvolution& fit : fits) {
+    const HeldOut& held_out = fit.law.refinement.held_out;
+    table.add({fit.gpu, fit.law.function, fit.law.software, fmt::to_string(fit.rows), fmt::to_string(fit.shapes),
+        in_percent(held_out.mape), in_percent(held_out.median), in_percent(held_out.p95),
+        fmt::format("{:.0f}", 100 * held_out.coverage)});
+  }
+  return table.text("") + "\n";
+}
+
+std::string convolution_laws(const std::vector<FittedConvolution>& fits) {
+  std::string text;
+  for (const FittedConvolution& fit : fits) {
+    const ScanLaw& law = fit.law;
+    const bool words = law.function == word_convolution;
+    std::vector<std::string> parts{fmt::format("t0 {}", format_seconds(law.t0))};
+    if (!words) parts.push_back(fmt::format("first_chunk {}", format_seconds(law.first_chunk)));
+    parts.push_back(fmt::format("state {}", format_seconds(law.state)));
+    if (!words) parts.push_back(fmt::format("chunk {} of {:.0f} positions", format_seconds(law.chunk), law.positions));
+    parts.push_back(fmt::format("softness {:.2f}", law.softness));
+    text += fmt::format(
+        "{}, {} of {}\n{}", fit.gpu, law.function, law.software, print::wrapped(parts, ", ", "  ", scan_page_columns));
+  }
+  return text;
+}
+
+std::string foreign_convolutions(const std::vector<calibrate::ForeignConvolutions>& tables) {
+  std::string text;
+  for (const calibrate::ForeignConvolutions& one : tables)
+    text += fmt::format("left out: {} rows of {}, {} on {}, whose times do not grow with their channels\n", one.rows,
+        one.kernel, one.software, one.gpu);
+  return text;
+}
+
 std::string scan_laws(const std::vector<FittedScan>& fits) {
   std::string text;
   for (const FittedScan& fit : fits) {
@@ -73,6 +109,21 @@ std::string hyper_connection_laws(const std::vector<FittedHyperConnection>& fits
         print::wrapped(parts, ", ", "  ", scan_page_columns));
   }
   return text;
+}
+
+void add_json(JsonWriter& json, const FittedConvolution& fit) {
+  const ScanLaw& law = fit.law;
+  const HeldOut& held_out = law.refinement.held_out;
+  json.open();
+  json.fields("gpu", fit.gpu, "function", law.function, "engine", law.kernels, "release", fit.release, "kernel",
+      fit.kernel, "rows", fit.rows, "shapes", fit.shapes);
+  json.fields("held_out_mape", held_out.mape, "held_out_median", held_out.median, "held_out_p95", held_out.p95,
+      "coverage", held_out.coverage);
+  json.base_field("t0_s", law.t0), json.base_field("first_chunk_s", law.first_chunk);
+  json.base_field("state_s", law.state), json.base_field("chunk_s", law.chunk);
+  json.fields("positions", law.positions, "channels", law.value_size, "taps", law.key_size);
+  json.fields("softness", law.softness, "p10", law.spread.p10, "p90", law.spread.p90);
+  json.close();
 }
 
 void add_json(JsonWriter& json, const FittedHyperConnection& fit) {
@@ -101,9 +152,18 @@ std::string scans_text(const ScanFits& fits, const ScanTimings& timings) {
                              "of the shape can say which of them it is.",
         "", "", scan_page_columns);
   }
-  if (timings.convolutions + timings.other_phases > 0)
-    text += fmt::format("left out: {} rows of convolutions, {} of decoding and verifying\n", timings.convolutions,
-        timings.other_phases);
+  if (timings.other_phases > 0)
+    text += fmt::format("left out: {} rows of scans of decoding and of verifying\n", timings.other_phases);
+  if (!fits.convolutions.laws.empty() || !fits.convolutions.foreign.empty()) {
+    if (!text.empty()) text += "\n";
+    text += convolution_table(fits.convolutions.laws);
+    text += print::paragraph(
+        "Convolutions in front of scans: conv over prompts, conv_update of a word of each sequence. A state is 128 "
+        "channels of a sequence. Errors are those of the law alone, of shapes that no table of the GPU gave to the "
+        "fit.",
+        "", "", scan_page_columns);
+    text += foreign_convolutions(fits.convolutions.foreign);
+  }
   if (!fits.hyper_connections.empty()) {
     if (!text.empty()) text += "\n";
     text += hyper_connection_table(fits.hyper_connections);
@@ -112,7 +172,8 @@ std::string scans_text(const ScanFits& fits, const ScanTimings& timings) {
         "result back. Errors are those of the law alone, of shapes that no table of the GPU gave to the fit.",
         "", "", scan_page_columns);
   }
-  return text + "\n" + scan_laws(fits.scans) + hyper_connection_laws(fits.hyper_connections);
+  return text + "\n" + scan_laws(fits.scans) + convolution_laws(fits.convolutions.laws) +
+         hyper_connection_laws(fits.hyper_connections);
 }
 
 std::string scans_json(const ScanFits& fits, const ScanTimings& timings) {
@@ -134,7 +195,17 @@ std::string scans_json(const ScanFits& fits, const ScanTimings& timings) {
   json.open_list("hyper_connections");
   for (const FittedHyperConnection& fit : fits.hyper_connections) add_json(json, fit);
   json.close();
-  json.fields("convolutions", timings.convolutions, "other_phases", timings.other_phases);
+  json.open_list("convolutions");
+  for (const FittedConvolution& fit : fits.convolutions.laws) add_json(json, fit);
+  json.close();
+  json.open_list("foreign_convolutions");
+  for (const calibrate::ForeignConvolutions& one : fits.convolutions.foreign) {
+    json.open();
+    json.fields("gpu", one.gpu, "kernel", one.kernel, "software", one.software, "rows", one.rows);
+    json.close();
+  }
+  json.close();
+  json.fields("other_phases", timings.other_phases);
   json.close();
   return json.text();
 }

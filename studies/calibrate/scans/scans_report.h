@@ -1,9 +1,11 @@
-// Prints the laws of engines' scans and hyper-connections, and how well they forecast shapes that they had not seen.
+// Prints the laws of engines' scans, convolutions and hyper-connections, and how well they forecast shapes that they
+// had not seen.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "calibrate/fit/fit_convolution.h"
 #include "calibrate/fit/fit_hyper_connection.h"
 #include "calibrate/fit/fit_scan.h"
 
@@ -12,6 +14,7 @@ namespace stepcast::calibration {
 struct ScanFits {
   std::vector<calibrate::FittedScan> scans;
   std::vector<calibrate::FittedHyperConnection> hyper_connections;
+  calibrate::ConvolutionFits convolutions;
 };
 std::string scans_text(const ScanFits& fits, const calibrate::ScanTimings& timings);
 std::string scans_json(const ScanFits& fits, const calibrate::ScanTimings& timings);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/catalog.h"
+#include "model/convolution_law.h"
 #include "model/profile/collective_law.h"
 #include "model/profile/kernel_law.h"
 #include "model/profile/profile.h"
@@ -136,6 +137,11 @@ struct Comparison {
     }
     ASSERT_EQ(slow.scans.size(), fast.scans.size());
     for (std::size_t law = 0; law < slow.scans.size(); ++law) {
+      if (names_convolution(slow.scans[law].function)) {
+        const ChannelConvolution shape{random.up_to(64), random.up_to(8192), 8192};
+        of("convolution", gpu, convolution_time(fast.scans[law], shape), convolution_time(slow.scans[law], shape));
+        continue;
+      }
       const ScanShape shape = random.scan(slow.scans[law]);
       of("scan", gpu, scan_time(fast.scans[law], shape), scan_time(slow.scans[law], shape));
     }

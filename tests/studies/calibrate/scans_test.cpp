@@ -64,10 +64,60 @@ TEST(CalibrateScans, WhatNoProfileCanHoldIsRefused) {
   EXPECT_THAT(error(table("mine", "1.0") + into), HasSubstr("no profile holds scans of 'mine'"));
   EXPECT_THAT(error(table("vLLM", "1.0") + " --id x"), HasSubstr("none is written"));
   const std::string few = own_path("few.jsonl");
-  std::ofstream(few) << R"({"framework":"a","version":"1","device":"NVIDIA H200","op_name":"gdn","phase":"context",)"
-                     << R"("kernel_source":"causal_conv1d_fn","latency":1})";
+  std::ofstream(few)
+      << R"({"framework":"a","version":"1","device":"NVIDIA H200","op_name":"gdn","phase":"context",)"
+      << R"("kernel_source":"causal_conv1d_fn","batch_size":1,"seq_len":8,"num_k_heads":1,"head_k_dim":8,)"
+      << R"("num_v_heads":1,"head_v_dim":8,"d_conv":4,"latency":1})";
   EXPECT_THAT(error(few), HasSubstr("among 0 rows of scans, 1 of convolutions"));
   EXPECT_THAT(error("/no/such/table.jsonl"), HasSubstr("/no/such/table.jsonl"));
+}
+
+/// 4 widths of 5 batches of 8 lengths: 4 us, and 2 TB/s. `told`: whether rows say which channels were timed.
+std::string convolution_table(const std::string& release, bool told) {
+  const std::string path = own_path("convolution" + release + ".jsonl");
+  std::ofstream file(path);
+  for (int heads = 4; heads <= 32; heads *= 2)
+    for (int batch = 1; batch <= 16; batch *= 2)
+      for (int length = 64; length <= 8192; length *= 2)
+        file << fmt::format(
+            R"({{"framework":"VLLM","version":"{}","device":"NVIDIA H200","op_name":"gdn","d_conv":4,)"
+            R"("kernel_source":"causal_conv1d_fn","phase":"context","batch_size":{},"seq_len":{},"num_k_heads":1,)"
+            R"("head_k_dim":128,"num_v_heads":{},"head_v_dim":128,"latency":{}}})"
+            "\n",
+            release, batch, length, heads, 0.004 + 4.0 * batch * length * ((told ? heads : 4) + 2) * 128 / 2e12 * 1e3);
+  return path;
+}
+
+TEST(CalibrateScans, ConvolutionsHaveLawsOfPrompts) {
+  const std::string profile = own_path("convolution.json"), table = convolution_table("1.0", true);
+  const auto ran = run_line("calibrate scans --json " + table + " --id convolution --force -o " + profile);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const auto json = nlohmann::json::parse(ran.out);
+  EXPECT_TRUE(json["laws"].empty());
+  ASSERT_EQ(json["convolutions"].size(), 1U);
+  const auto& law = json["convolutions"][0];
+  EXPECT_EQ(law["function"], "conv");
+  EXPECT_EQ(law["shapes"], 160);
+  EXPECT_LT(law["held_out_mape"], 0.05);
+  std::ifstream file(profile);
+  const auto written = nlohmann::json::parse(file);
+  int own = 0;
+  for (const auto& scan : written["scans"])
+    own += scan["function"] == "conv" && scan.value("software", "") == "vllm 1.0 gated_delta causal_conv1d_fn";
+  EXPECT_EQ(own, 1);
+  EXPECT_EQ(run_line("calibrate show " + profile).code, 0);
+  EXPECT_THAT(run_line("calibrate scans " + table).out, HasSubstr("h200-sxm  conv         vllm 1.0 gated_delta"));
+  EXPECT_THAT(
+      run_line("calibrate scans " + table + " " + convolution_table("2.0", true) + " --force -o " + profile).err,
+      HasSubstr("two laws of conv"));
+}
+
+TEST(CalibrateScans, TimesOfOtherConvolutionsAreLeftOut) {
+  const auto alone = run_line("calibrate scans " + convolution_table("3.0", false));
+  EXPECT_THAT(alone.err, HasSubstr("160 of convolutions"));
+  const auto beside =
+      run_line("calibrate scans " + convolution_table("3.0", false) + " " + convolution_table("1.0", true));
+  EXPECT_THAT(beside.out, HasSubstr("left out: 160 rows of gated_delta causal_conv1d_fn, vllm 3.0 on h200-sxm"));
 }
 
 /// Both parts of 17 numbers of positions and two widths: 10 us, and the bytes of two sublayers at 3 TB/s.

@@ -14,7 +14,7 @@ std::string line(const std::string& op, const std::string& kernel, const std::st
          R"(","kernel_source":")" + kernel + R"(","phase":")" + phase + R"(",)" + rest + "}\n";
 }
 const std::string sizes =
-    R"("batch_size":2,"seq_len":4096,"num_k_heads":16,"head_k_dim":128,"num_v_heads":32,"head_v_dim":128,"latency":0.5)";
+    R"("batch_size":2,"seq_len":4096,"num_k_heads":16,"head_k_dim":128,"num_v_heads":32,"head_v_dim":128,"d_conv":4,"latency":0.5)";
 
 std::string scan_refusal(const std::string& text) {
   const auto read = read_scan_table(text, "t.jsonl");
@@ -28,7 +28,7 @@ TEST(ScanTable, RowsOfPromptsAreReadAndOthersCounted) {
           "t.jsonl");
   ASSERT_TRUE(read) << to_text(read.error());
   ASSERT_EQ(read->rows.size(), 1U);
-  EXPECT_EQ(read->convolutions, 1);
+  EXPECT_EQ(read->convolutions.size(), 1U);
   EXPECT_EQ(read->other_phases, 1);
   const ScanTiming& row = read->rows.front();
   EXPECT_EQ(row.gpu, "h100-sxm");
@@ -46,7 +46,32 @@ TEST(ScanTable, ATableWithoutScansIsNoError) {
   const auto read = read_scan_table(line("gdn", "causal_conv1d_fn", "context", sizes), "t.jsonl");
   ASSERT_TRUE(read) << to_text(read.error());
   EXPECT_TRUE(read->rows.empty());
-  EXPECT_EQ(read->convolutions, 1);
+  EXPECT_EQ(read->convolutions.size(), 1U);
+}
+
+TEST(ScanTable, ConvolutionsAreOfPromptsAndOfWords) {
+  const auto read = read_scan_table(line("gdn", "causal_conv1d_fn", "context", sizes) +
+                                        line("gdn", "causal_conv1d_update", "generation", sizes) +
+                                        line("gdn", "causal_conv1d_update", "verify", sizes) +
+                                        line("mamba2", "causal_conv1d_fn", "context",
+                                            R"("batch_size":1,"seq_len":8,"nheads":64,"head_dim":64,"n_groups":8,)"
+                                            R"("d_state":128,"d_conv":4,"latency":0.02)"),
+      "t.jsonl");
+  ASSERT_TRUE(read) << to_text(read.error());
+  EXPECT_EQ(read->other_phases, 1);
+  ASSERT_EQ(read->convolutions.size(), 3U);
+  const ConvolutionTiming& row = read->convolutions.front();
+  EXPECT_EQ(row.gpu, "h100-sxm");
+  EXPECT_EQ(row.engine, "vllm");
+  EXPECT_EQ(row.kernel, "gated_delta causal_conv1d_fn");
+  EXPECT_EQ(row.function, prompt_convolution);
+  EXPECT_EQ(row.shape.sequences, 2);
+  EXPECT_EQ(row.shape.positions, 4096);
+  EXPECT_EQ(row.shape.channels, (2 * 16 + 32) * 128);
+  EXPECT_EQ(row.shape.taps, 4);
+  EXPECT_DOUBLE_EQ(row.time.value(), 0.5e-3);
+  EXPECT_EQ(read->convolutions[1].function, word_convolution);
+  EXPECT_EQ(read->convolutions[2].shape.channels, 64 * 64 + 2 * 8 * 128);
 }
 
 TEST(ScanTable, MambaHasColumnsOfItsOwn) {
