@@ -8,7 +8,7 @@
 namespace stepcast::calibrate {
 namespace {
 
-HyperConnectionLaw made_law() {
+HyperConnectionLaw made_mixing_law() {
   HyperConnectionLaw law;
   law.t0 = Seconds(6e-6), law.per_row_byte = Seconds(5e-11);
   law.near_bytes = Bytes(4e7), law.near_rate = BytesPerSecond(6e12), law.memory = BytesPerSecond(3e12);
@@ -21,7 +21,7 @@ std::vector<HyperConnectionTiming> mixing_table(const std::string& release, Hype
   for (const double width : {4096, 7168})
     for (double positions = 1; positions <= 65536; positions *= 2) {
       HyperConnectionTiming row{"h100-sxm", "vllm", release, {part, positions, 4, width}, {}};
-      row.time = hyper_connection_time(made_law(), row.shape).time;
+      row.time = hyper_connection_time(made_mixing_law(), row.shape).time;
       rows.push_back(row);
     }
   return rows;
