@@ -89,7 +89,23 @@ void add_json(JsonWriter& json, const FittedHyperConnection& fit) {
   json.close();
 }
 
+std::string left_out_text(const std::vector<calibrate::LeftOutTable>& tables) {
+  std::string text;
+  for (const calibrate::LeftOutTable& table : tables)
+    text += print::paragraph(fmt::format("left out: {} rows of {} of {} {} on {}, of {} shapes: too few for a law",
+                                 table.rows, table.subject, table.engine, table.release, table.gpu, table.shapes),
+        "", "  ", scan_page_columns);
+  return text;
+}
+
 }  // namespace
+
+std::size_t ScanFits::rows() const {
+  std::size_t all = 0;
+  for (const FittedScan& fit : scans) all += fit.rows;
+  for (const FittedHyperConnection& fit : hyper_connections) all += fit.rows;
+  return all;
+}
 
 std::string scans_text(const ScanFits& fits, const ScanTimings& timings) {
   std::string text;
@@ -112,6 +128,7 @@ std::string scans_text(const ScanFits& fits, const ScanTimings& timings) {
         "result back. Errors are those of the law alone, of shapes that no table of the GPU gave to the fit.",
         "", "", scan_page_columns);
   }
+  text += left_out_text(fits.left_out);
   return text + "\n" + scan_laws(fits.scans) + hyper_connection_laws(fits.hyper_connections);
 }
 
@@ -133,6 +150,11 @@ std::string scans_json(const ScanFits& fits, const ScanTimings& timings) {
   json.close();
   json.open_list("hyper_connections");
   for (const FittedHyperConnection& fit : fits.hyper_connections) add_json(json, fit);
+  json.close();
+  json.open_list("left_out");
+  for (const calibrate::LeftOutTable& table : fits.left_out)
+    json.row("gpu", table.gpu, "of", table.subject, "engine", table.engine, "release", table.release, "rows",
+        table.rows, "shapes", table.shapes);
   json.close();
   json.fields("convolutions", timings.convolutions, "other_phases", timings.other_phases);
   json.close();
