@@ -108,7 +108,7 @@ struct Residual {
 
 /// The 10th and 90th percentile, further out where few residuals speak: the next one falls below the q-th of n with
 /// probability q n/(n + 1) (order statistics).
-Spread spread_of(const std::vector<double>& ratios) {
+Spread spread_of_few(const std::vector<double>& ratios) {
   const double n = static_cast<double>(ratios.size()), q = std::min(1.0, 0.9 * (n + 1) / n);
   return {percentile(ratios, 1 - q), percentile(ratios, q)};
 }
@@ -126,7 +126,7 @@ std::vector<CollectiveCurve::Width> widths_of(const std::vector<Residual>& resid
     for (auto i = first; i < last; ++i) ratios.push_back(residuals[static_cast<std::size_t>(i)].ratio);
     const double size = residuals[static_cast<std::size_t>(at)].size;
     if (!out.empty() && size <= out.back().received.value()) continue;
-    out.push_back({Bytes(size), spread_of(ratios)});
+    out.push_back({Bytes(size), spread_of_few(ratios)});
   }
   return out;
 }
@@ -134,7 +134,7 @@ std::vector<CollectiveCurve::Width> widths_of(const std::vector<Residual>& resid
 void set_spreads(CollectiveCurve& curve, const std::vector<Residual>& residuals) {
   std::vector<double> ratios;
   for (const Residual& r : residuals) ratios.push_back(r.ratio);
-  curve.spread = spread_of(ratios);
+  curve.spread = spread_of_few(ratios);
   curve.widths = widths_of(residuals);
 }
 

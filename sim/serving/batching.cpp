@@ -78,7 +78,7 @@ Running::At Batcher::preempt_last(Batch& batch) {
 }
 
 bool Batcher::keep_in_host(const RunningSequence& victim, Batch& batch) {
-  if (policy_.host_blocks == 0) return false;
+  if (!policy_.swaps) return false;
   if (victim.blocks > host_free_) {
     ++swaps_.refused;
     return false;
@@ -92,12 +92,14 @@ bool Batcher::keep_in_host(const RunningSequence& victim, Batch& batch) {
 }
 
 /// The first of those whose keys the host keeps, and the next, as long as the cache has a block beyond theirs and the
-/// spare ones; where nothing runs, as long as it has what their next word needs. They say it in this iteration.
+/// spare ones of all that run then; where nothing runs, as long as it has what their next word needs. They say it in
+/// this iteration.
 void Batcher::bring_back(Batch& batch) {
   while (!swapped_.empty() && running_.size() < policy_.most_sequences) {
     RunningSequence& next = swapped_.front();
     const std::int64_t grown = blocks_for(next.held + 1, next.shared);
-    if ((running_.size() == 0 ? grown : next.blocks + 1 + policy_.spare_blocks) > free_) return;
+    const std::int64_t spare = policy_.spare_blocks + policy_.spare_of_each * (running_.size() + 1);
+    if ((running_.size() == 0 ? grown : next.blocks + 1 + spare) > free_) return;
     host_free_ += next.blocks, free_ -= grown;
     batch.blocks_in += static_cast<double>(next.blocks), swaps_.blocks_in += next.blocks;
     next.blocks = grown;

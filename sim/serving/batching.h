@@ -31,10 +31,12 @@ struct BatchingPolicy {
   /// an iteration is planned as the one before it starts: requests that come later miss it. An idle server plans at
   /// once
   bool plans_ahead = false;
-  /// of the host's memory, for sequences that give way: their keys go there, and come back before any that waits is let
-  /// in. 0, or no room: they are read again
-  std::int64_t host_blocks = 0;
-  std::int64_t spare_blocks = 0;  ///< that stay free when one comes back beside others
+  /// keys of sequences that give way go to the host's memory where it has room, and come back before any that waits is
+  /// let in; else the sequences are read again
+  bool swaps = false;
+  std::int64_t host_blocks = 0;    ///< that the host has room for
+  std::int64_t spare_blocks = 0;   ///< that stay free when one comes back beside others
+  std::int64_t spare_of_each = 0;  ///< beside those, for each that runs then and for itself
 
   /// What is left for the sequences' own positions.
   [[nodiscard]] std::int64_t own_blocks() const { return blocks - shared_blocks; }

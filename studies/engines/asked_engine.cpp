@@ -249,9 +249,11 @@ Expected<std::int64_t> longest_request(
       fmt::format("at most {}, values of rope_scaling that stretch them, or {}=1", positions, row->variable));
 }
 
-/// What becomes of sequences that give way.
-Expected<void> put_swapping(const EngineSettings& s, const SaidArguments& said, bool lenient, AskedEngine& out) {
-  if (!s.swaps.value_or(false)) return {};
+/// What becomes of sequences that give way. A told way goes over the launch's, with its space.
+Expected<void> put_swapping(
+    const EngineSettings& s, const SaidArguments& said, const ToldFlags& told, bool lenient, AskedEngine& out) {
+  const auto way = told.find("--preemption");
+  if (!s.swaps.value_or(false) || (way != told.end() && way->second == "recompute")) return {};
   const auto given = std::ranges::find_if(said.all, [&](const GivenArgument& each) {
     return said.counts(each) && counted_name(said.table(), each.name) == "preemption_mode";
   });
@@ -333,9 +335,9 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
     TRY(settle_copies(launch, "--replicas", told, use.lenient, out));
   }
   say_habits(settings, spec.row, engine, told, out);
+  out.positions = positions_of(launch.server, settings, out.network);
   TRY(put_pool(settings, launch, spec.row, where.row.gpu, told, out));
   out.flags["--engine"] = out.row.id;
-  out.positions = positions_of(launch.server, settings, out.network);
   TRY(out.longest, longest_request(launch, settings.longest, out.positions, out));
   out.longest_fits = settings.longest_fits;
   std::int64_t longest_prompt = 0;
@@ -357,7 +359,7 @@ Expected<AskedEngine> asked_engine(EngineLaunch& launch, const std::map<std::str
     out.notes.push_back(
         fmt::format("of two pools the one that {} is meant", of_prompts ? "reads prompts" : "says tokens"));
   }
-  TRY(put_swapping(settings, launch.server, use.lenient, out));
+  TRY(put_swapping(settings, launch.server, told, use.lenient, out));
   TRY(put_guesses(settings, launch.server.where, use.guesses, use.lenient, out));
   if (use.load) {
     TRY(take_load(launch, settings, told, out));

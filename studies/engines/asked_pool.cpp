@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "calibrate/import/scripts/launch_arguments.h"
+#include "model/base/text.h"
 #include "model/base/whole_number.h"
 #include "studies/engines/habits.h"
 #include "studies/run/nouns.h"
@@ -21,18 +22,33 @@ template <class T> void change(T& value, const std::optional<T>& said, std::stri
   out.changed.push_back(fmt::format("{} {}", name, *said));
 }
 
-/// Where sequences are to go to the host's memory V0 runs in all releases that have both
-/// (vllm/engine/arg_utils.py of 0.8 to 0.10, _is_v1_supported_oracle).
-bool asks_for_v0(const EnginePool& pool) {
-  if (pool.server.program->engine != "vllm") return false;
+bool says_v1(const EnginePool& pool, std::string_view value) {
   const auto v1 = pool.environment.find("VLLM_USE_V1");
+  return v1 != pool.environment.end() && v1->second == value;
+}
+
+/// Whatever preemption mode is said, V0 runs in all releases that have both: its default is none
+/// (vllm/engine/arg_utils.py of 0.8 to 0.10, _is_v1_supported_oracle).
+bool says_preemption(const EnginePool& pool) {
   SaidArguments said = pool.server;
-  return (v1 != pool.environment.end() && v1->second == "0") || said.text("preemption_mode") == "swap";
+  return pool.server.program->engine == "vllm" && said.text("preemption_mode").has_value();
+}
+
+bool asks_for_v0(const EnginePool& pool) {
+  return pool.server.program->engine == "vllm" && (says_v1(pool, "0") || says_preemption(pool));
 }
 
 /// vLLM's releases from 0.11 on have V1 alone (vllm-project/vllm, release notes of v0.11.0).
 bool has_v1_alone(const EnginePool& pool) {
   return !pool.release.empty() && numbers_of_release(pool.release) >= std::vector<int>{0, 11};
+}
+
+/// The same function raises NotImplementedError.
+Expected<void> check_v1(const EnginePool& pool) {
+  if (!says_v1(pool, "1") || !says_preemption(pool) || has_v1_alone(pool)) return {};
+  SaidArguments said = pool.server;
+  return fail(place_of_argument(said, *said.find("preemption_mode")),
+      "a preemption mode where VLLM_USE_V1=1 asks for V1: vLLM does not start", "one of them alone");
 }
 
 std::string row_of(const EnginePool& pool) {
@@ -88,8 +104,39 @@ Expected<std::int64_t> whole_prompt_positions(
   return longest > positions / most ? positions : std::min(positions, most * longest);
 }
 
-Expected<void> settle_row(const EngineSettings& s, const EnginePool& pool, const NetworkSpec& network, const Gpu& gpu,
-    const ToldFlags& told, AskedEngine& out) {
+/// V0 cuts prompts where it is told so, and by itself where requests may be longer than 32,768 positions, on NVIDIA's
+/// GPUs, without windows and guesses, and from 0.8 on without latents and images (vllm/engine/arg_utils.py,
+/// create_engine_config and _set_default_args_v0; adapters are no part of it here).
+bool cuts_by_itself(const EngineSettings& s, const EnginePool& pool, const NetworkSpec& network, const Gpu& gpu,
+    const AskedEngine& out) {
+  const bool before = !pool.release.empty() && numbers_of_release(pool.release) < std::vector<int>{0, 8};
+  const bool latents = network.latent.kv_rank > 0 && !before;
+  const std::int64_t longest = s.longest.value_or(out.positions);
+  return longest > vllm_v0_whole_prompts && !lower_case(gpu.architecture).starts_with("cdna") &&
+         network.window.positions == 0 && s.draft == 0 && !latents && network.images == 0;
+}
+
+/// Of the row of V0 that counts: prompts in pieces beside tokens, and by itself 2,048 positions of an iteration
+/// (vllm/config.py of 0.6.6 to 0.10, SchedulerConfig).
+void cut_prompts(const EngineSettings& s, const EnginePool& pool, const NetworkSpec& network, const Gpu& gpu,
+    EngineSettings& cut, AskedEngine& out) {
+  const bool v0 = pool.server.program->engine == "vllm" && out.row.prompts_apart && out.row.whole_prompts;
+  if (!v0) return;
+  const bool by_itself = !s.whole_prompts && cuts_by_itself(s, pool, network, gpu, out);
+  if (by_itself) {
+    cut.whole_prompts = cut.prompts_apart = false;
+    out.notes.emplace_back(
+        "prompts are read in pieces beside tokens, as V0 does by itself where requests may be longer "
+        "than 32,768 positions");
+  }
+  constexpr std::int64_t usual = 2048;
+  if (!cut.whole_prompts.value_or(true) && !s.most_positions) cut.most_positions = usual;
+}
+
+Expected<void> settle_row(const EngineSettings& said, const EnginePool& pool, const NetworkSpec& network,
+    const Gpu& gpu, const ToldFlags& told, AskedEngine& out) {
+  TRY(check_v1(pool));
+  EngineSettings s = said;
   const std::string_view table = pool.server.program->table;
   auto same = told_row(pool, told);
   out.of_told_row = same.has_value();
@@ -99,6 +146,7 @@ Expected<void> settle_row(const EngineSettings& s, const EnginePool& pool, const
     TRY(auto chosen, run::choose_engine(row_of(pool), "--engine"));
     out.row = std::move(chosen.row);
   }
+  cut_prompts(said, pool, network, gpu, s, out);
   Engine usual = as_usual(out.row, gpu, {s.tp, s.groups, table == "vllm-offline"});
   if (pool.server.program->engine == "vllm" && s.whole_prompts.value_or(false) && !s.most_positions &&
       !told.contains("--most-positions")) {
@@ -388,6 +436,7 @@ Expected<void> put_prompts(
     if (const auto said = tokens.told.find("--prefill-" + way); said != tokens.told.end())
       own["--" + way] = said->second;
   if (const auto said = tokens.told.find("--engine"); said != tokens.told.end()) own["--engine"] = said->second;
+  prompts.positions = out.positions;
   TRY(put_pool(s, pool, network, gpu, own, prompts));
   if (prompts.row.id != out.row.id)
     return fail(where, fmt::format("{} reads prompts, and {} says their tokens", prompts.row.name, out.row.name),

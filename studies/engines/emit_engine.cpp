@@ -9,7 +9,9 @@
 
 #include "studies/cli/flag_values.h"
 #include "studies/cli/shell_word.h"
+#include "studies/engines/asked_pool.h"
 #include "studies/engines/checkpoint.h"
+#include "studies/engines/positions/context_length.h"
 #include "studies/engines/settings.h"
 #include "studies/run/nouns.h"
 
@@ -23,7 +25,7 @@ struct Wanted {
   bool cache_told = false;  ///< a cache that no option says may be in another type than bf16
   bool experts = false;
   std::int64_t tp = 1, pp = 1, ep = 1, groups = 1, copies = 1, sequences = 0, positions = 0, input = 0, output = 0,
-               shared = 0, requests = 0, users = 0;
+               shared = 0, requests = 0, users = 0, longest = 0;  ///< of a launch that has to say it
   double shortest = 1;
   std::string rate, shape, preemption, swap_space;
 };
@@ -76,6 +78,13 @@ Expected<Wanted> wanted_of(const Arguments& arguments, const std::string& engine
   if (w.preemption == "swap" && engine != "vllm")
     return fail("--preemption", fmt::format("no launch of {} has sequences swapped that give way", engine),
         "--emit vllm, with --engine vllm-v0");
+  if (w.preemption == "swap" && published_positions(network.row.id, w.model) > vllm_v0_whole_prompts)
+    w.longest = vllm_v0_whole_prompts;
+  if (w.longest > 0 && w.input + w.output > w.longest)
+    return fail("--preemption",
+        fmt::format(
+            "requests of {} + {} positions: beyond {} vLLM V0 cuts prompts by itself", w.input, w.output, w.longest),
+        "shorter requests, or --preemption recompute");
   w.rate = arguments.value("--rate"), w.shape = arguments.value("--burstiness");
   if (w.experts && w.ep != 1 && w.ep != w.tp * w.groups && engine == "vllm")
     return fail("--emit", fmt::format("vLLM lays experts on one rank or on all {}, not on {}", w.tp * w.groups, w.ep),
@@ -121,6 +130,7 @@ std::string vllm_text(const Wanted& w) {
   if (w.narrows) server.with("--quantization", w.weights);
   say_cache(w, "fp8", server);
   server.given("--max-num-seqs", w.sequences).given("--max-num-batched-tokens", w.positions);
+  server.given("--max-model-len", w.longest);
   if (w.preemption == "swap") server.with("--preemption-mode", w.preemption);
   if (!w.swap_space.empty()) server.with("--swap-space", w.swap_space);
   return server.text();

@@ -235,8 +235,11 @@ Expected<Answer> answer_to(const Asked& asked) {
   const auto within = check_positions(
       {longest.positions, wishes.longest, positions, longest.added}, answer.serving.engine, longest.flag);
   // Learned positions are more than the checkpoint takes by an offset (OPT's 2): the fewer of both are said.
-  if (answer.serving.network().positions == Positions::learned) TRY(within);
-  TRY(check_room(answer.serving, asked, answer.room));
+  const NetworkSpec& network = answer.serving.network();
+  const auto fits = check_room(answer.serving, asked, answer.room);
+  const bool beyond = network.positions == Positions::learned && longest.positions > network.max_positions;
+  if (!fits && !within && beyond) return fail(fits.error().where, fits.error().what, within.error().hint);
+  TRY(fits);
   TRY(check_longest_request(answer.serving, asked.wishes.longest, {}));
   TRY(within);
   answer.phase = phase_of(answer.serving, asked);

@@ -24,16 +24,12 @@ sim::BatchingPolicy policy_of(const Serving& serving, double length, const Batch
   policy.shared_blocks = head / policy.block;
   if (swaps(engine, wishes)) {
     const double bytes = room.bytes_per_position * static_cast<double>(policy.block);
+    policy.swaps = true;
     policy.host_blocks = bytes > 0 ? static_cast<std::int64_t>(swap_space(serving, wishes).value() / bytes) : 0;
     policy.spare_blocks = static_cast<std::int64_t>(engine.swapping.spare * static_cast<double>(policy.blocks));
+    policy.spare_of_each = spare_of_each(engine);
   }
   return sim::lane_policy(policy, serving.stages);
-}
-
-Bytes host_bytes(
-    const Serving& serving, const sim::BatchingPolicy& policy, const BatchingWishes& wishes, double blocks) {
-  const double all = static_cast<double>(policy.host_blocks);
-  return all > 0 ? swap_space(serving, wishes) * (blocks / all) : Bytes(0);
 }
 
 std::vector<double> stage_parts(const Serving& serving) {

@@ -20,10 +20,6 @@ namespace stepcast::infer {
 sim::BatchingPolicy policy_of(
     const Serving& serving, double length, const BatchingWishes& wishes = {}, std::int64_t head = 0);
 
-/// Of the host's memory for each GPU, what so many blocks of its cache fill.
-Bytes host_bytes(
-    const Serving& serving, const sim::BatchingPolicy& policy, const BatchingWishes& wishes, double blocks);
-
 /// Of an iteration's time the part of each stage, as tokens of some sequences take it; empty: there is one stage.
 std::vector<double> stage_parts(const Serving& serving);
 
@@ -50,6 +46,8 @@ class ServedTimes {
   }
   /// Of an iteration's time, what copies to the host and back take, and what they carry for one GPU of each stage.
   [[nodiscard]] const SwapCopies& swaps() const { return swaps_; }
+  /// What is copied is of sequences of that many positions.
+  void copy_sequences_of(double length) { swaps_ = SwapCopies(*serving_, length); }
   /// The interval of an iteration that holds this.
   [[nodiscard]] sim::IterationTime whole(const sim::Batch& batch) const;
 

@@ -87,26 +87,34 @@ void warn_of_unsaid_longest(const Question& question, Answer& out) {
         held.error().what, held.error().hint));
 }
 
+/// Of the host's memory for each GPU, what so many blocks of each lane's cache fill.
+Bytes held_by_host(const Answer& out, std::int64_t blocks) {
+  const auto positions = static_cast<double>(blocks * out.servers.policy.block * out.servers.stages);
+  return Bytes(out.room.bytes_per_position * positions);
+}
+
 /// The engine stops where the host's memory has no room for a sequence that gives way. How much it takes is told by a
 /// run with as much as there may be.
 Expected<void> check_host(const Question& question, const Answer& out, const sim::Load& load, infer::ServedTimes& times,
     infer::ServedTimes* prompt_times) {
   const infer::Serving& serving = out.serving;
-  if (out.run.swaps.refused == 0 || serving.engine.swapping.reads_again) return {};
+  if (out.run.swaps.refused == 0 || serving.engine.swapping.reads_again)
+    return infer::check_swapped(serving, out.run.swaps);
   Answer roomy = out;
   constexpr std::int64_t any = 1'000'000'000'000;
   roomy.servers.policy.host_blocks = any;
   const sim::ServedRun run = roomy.prompts
                                  ? simulate(load, *roomy.prompts, serving, roomy.servers, *prompt_times, times)
                                  : sim::simulate(load, roomy.servers, times.timer());
-  const auto blocks = static_cast<double>(run.swaps.most_blocks);
   constexpr double gibi = 1024.0 * 1024 * 1024;
-  const double needed = infer::host_bytes(serving, out.servers.policy, question.batching, blocks).value() / gibi;
+  const double needed = std::ceil(held_by_host(out, run.swaps.most_blocks).value() / gibi);
+  const bool enough = needed * gibi <= infer::most_swap_space(serving).value();
   return fail("--swap-space",
       fmt::format("{} stops: sequences that give way fill the {} of the host's memory for each GPU",
           serving.engine.name, format_bytes(infer::swap_space(serving, question.batching))),
       serving.engine.swapping.when == SwapsWhen::asked
-          ? fmt::format("--swap-space {:.0f}, --preemption recompute, or a lower --most-sequences", std::ceil(needed))
+          ? fmt::format("{}--preemption recompute, or a lower --most-sequences",
+                enough ? fmt::format("--swap-space {:.0f}, ", needed) : "")
           : "a lower --most-sequences");
 }
 
@@ -114,15 +122,16 @@ void note_swaps(const Question& question, const infer::ServedTimes& times, Answe
   const infer::SwapCopies& copies = times.swaps();
   Answer::Swapped& swapped = out.swapped.emplace();
   swapped.space = infer::swap_space(out.serving, question.batching);
-  const auto replicas = static_cast<double>(out.servers.replicas * out.servers.groups);
+  const auto caches = static_cast<double>(out.servers.replicas * out.servers.groups * out.servers.stages);
   const sim::Swaps& swaps = out.run.swaps;
-  swapped.out = copies.bytes_of_block() * (static_cast<double>(swaps.blocks_out) / replicas);
-  swapped.in = copies.bytes_of_block() * (static_cast<double>(swaps.blocks_in) / replicas);
-  swapped.most =
-      infer::host_bytes(out.serving, out.servers.policy, question.batching, static_cast<double>(swaps.most_blocks));
+  swapped.out = copies.bytes_of_block() * (static_cast<double>(swaps.blocks_out) / caches);
+  swapped.in = copies.bytes_of_block() * (static_cast<double>(swaps.blocks_in) / caches);
+  swapped.most = held_by_host(out, swaps.most_blocks);
   Seconds all;
   for (const sim::RanIteration& ran : out.run.iterations) swapped.time += copies.time(ran.batch), all += ran.time;
   if (all.value() > 0) swapped.share = swapped.time / all;
+  const std::string warning = infer::warning_of_swaps(out.serving, out.servers.policy, swaps);
+  if (!warning.empty()) out.warnings.push_back(warning);
 }
 
 /// A second, between the first and the last; 0: they come at once.
@@ -169,6 +178,7 @@ Expected<Answer> answer(const Question& question) {
     return fail("--warm-up", fmt::format("{} of {} requests are not counted", question.warm_up, count),
         fmt::format("fewer, or more --requests"));
   infer::ServedTimes times(out.serving, question.guesses);
+  times.copy_sequences_of(length);
   if (out.serving.draft > 0)
     out.serving.assumptions.push_back(fmt::format("{:.2f} tokens an iteration, ITL as if each came by itself",
         infer::words_of_iteration(out.serving.draft, question.guesses.accepted)));
@@ -212,7 +222,7 @@ Expected<Answer> answer(const Question& question) {
   out.run = out.prompts ? simulate(load, *out.prompts, out.serving, out.servers, *prompt_times, times)
                         : sim::simulate(load, out.servers, times.timer());
   TRY(check_host(question, out, load, times, prompt_times ? &*prompt_times : nullptr));
-  if (out.servers.policy.host_blocks > 0) note_swaps(question, times, out);
+  if (out.servers.policy.swaps) note_swaps(question, times, out);
   const sim::ServedRun& run = out.run;
   out.spread = spread_of(run, times);
   out.figures = sim::figures_of(run, out.servers, static_cast<std::size_t>(question.warm_up));

@@ -132,7 +132,7 @@ std::string pools_text(const Answer& answer, bool ran) {
 std::string thrashing_text(const Answer& answer, bool waits) {
   const Saturation& most = answer.saturation;
   if (most.waiting.gave_way == 0) return "";
-  const bool swaps = answer.servers.policy.host_blocks > 0;
+  const bool swaps = answer.servers.policy.swaps;
   const char* again = swaps ? "go to the host's memory and back" : "are read again";
   std::string text;
   const std::string limit = fmt::format("--most-sequences {}", most.most_sequences);

@@ -72,4 +72,17 @@ std::vector<PythonParameter> python_parameters(std::string_view definition) {
   return parameters;
 }
 
+std::optional<PythonNames> handed_values(const std::vector<PythonParameter>& parameters, const PythonValue& call) {
+  PythonNames handed;
+  std::size_t place = 0;
+  for (const auto& [key, value] : call.keywords) {
+    if (key.empty() && (place >= parameters.size() || value.text.starts_with('*'))) return std::nullopt;
+    const std::string name = key.empty() ? parameters[place++].name : key;
+    if (name.starts_with('*') || std::ranges::find(parameters, name, &PythonParameter::name) == parameters.end())
+      return std::nullopt;
+    if (!handed.emplace(name, value).second) return std::nullopt;  // by place and by name
+  }
+  return handed;
+}
+
 }  // namespace stepcast::calibrate

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,5 +30,8 @@ struct PythonParameter {
 
 /// Of "def f(size: int = 4, *, kind='a') -> Config:".
 std::vector<PythonParameter> python_parameters(std::string_view definition);
+
+/// What a call hands to each parameter; nothing where stars or names that the function does not have stand in it.
+std::optional<PythonNames> handed_values(const std::vector<PythonParameter>& parameters, const PythonValue& call);
 
 }  // namespace stepcast::calibrate

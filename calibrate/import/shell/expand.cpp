@@ -2,6 +2,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <system_error>
 
 namespace stepcast::calibrate {
 namespace {
@@ -177,26 +182,56 @@ void ShellWords::take_single_quote() {
   if (!cut_) ++at_;
 }
 
-/// $'a\tb': letters behind a backslash mean others (man bash, QUOTING). One that is not known here stays as written.
+namespace {
+
+/// How many digits of the base a text begins with, up to `most`.
+std::size_t digits_of(std::string_view text, int base, std::size_t most) {
+  std::size_t count = 0;
+  for (unsigned value = 0; count < std::min(most, text.size()); ++count)
+    if (std::from_chars(text.data() + count, text.data() + count + 1, value, base).ec != std::errc()) break;
+  return count;
+}
+
+}  // namespace
+
+/// $'a\tb': letters behind a backslash mean others (man bash, QUOTING). Letters of Unicode and control letters are not
+/// read, and the quote is what nothing sets then; what means nothing stays as written.
 void ShellWords::take_letters_quote() {
   struct Escape {
     char written, meant;
   };
   constexpr Escape escapes[] = {{'n', '\n'}, {'t', '\t'}, {'r', '\r'}, {'a', '\a'}, {'b', '\b'}, {'e', '\033'},
-      {'f', '\f'}, {'v', '\v'}, {'\\', '\\'}, {'\'', '\''}, {'"', '"'}, {'?', '?'}};
+      {'E', '\033'}, {'f', '\f'}, {'v', '\v'}, {'\\', '\\'}, {'\'', '\''}, {'"', '"'}, {'?', '?'}};
   has_piece_ = quoted_ = true;
+  const std::size_t start = at_;
+  std::string meant;
+  bool unread = false;
   for (at_ += 2; at_ < text_.size() && text_[at_] != '\''; ++at_) {
     if (text_[at_] != '\\' || at_ + 1 >= text_.size()) {
-      piece_.put(text_[at_], here());
+      meant += text_[at_];
       continue;
     }
-    const auto row = std::ranges::find(escapes, text_[at_ + 1], &Escape::written);
-    if (row == std::end(escapes)) piece_.put('\\', here()), piece_.put(text_[at_ + 1], here());
-    else piece_.put(row->meant, here());
-    ++at_;
+    const std::string_view rest = text_.substr(++at_);
+    const bool hex = rest[0] == 'x';
+    const std::size_t digits = hex ? digits_of(rest.substr(1), 16, 2) : digits_of(rest, 8, 3);
+    if (const auto row = std::ranges::find(escapes, rest[0], &Escape::written); row != std::end(escapes)) {
+      meant += row->meant;
+    } else if (digits > 0) {
+      unsigned code = 0;
+      std::from_chars(rest.data() + (hex ? 1 : 0), rest.data() + (hex ? 1 : 0) + digits, code, hex ? 16 : 8);
+      const char letter = static_cast<char>(code & 0xffU);
+      unread = unread || letter == 0 || letter == unset_begin || letter == unset_end;  // 0 ends the word
+      meant += letter;
+      at_ += digits - (hex ? 0 : 1);
+    } else {
+      unread = unread || std::string_view("uUc").find(rest[0]) != std::string_view::npos;
+      meant += '\\', meant += rest[0];
+    }
   }
   cut_ = at_ >= text_.size();
   if (!cut_) ++at_;
+  if (unread) return put_unset(text_.substr(start, at_ - start), text_.substr(start, at_ - start));
+  for (const char c : meant) piece_.put(c, here());
 }
 
 void ShellWords::take_double_quote() {

@@ -9,7 +9,7 @@
 namespace stepcast::calibrate {
 namespace {
 
-constexpr NumberRange counted{1, 1e9}, timed{1e-6, 1e6};
+constexpr NumberRange mixing_counts{1, 1e9}, mixing_times{1e-6, 1e6};
 constexpr double bf16_bytes = 2;
 
 // A row holds the two sublayers of a layer. Of 0.5.10 and 0.5.11, which do not say so, SGLang's rows take as long per
@@ -31,12 +31,12 @@ Expected<HyperConnectionTiming> read_hyper_connection_row(
   row.read("device", device);
   row.read("framework", timing.engine);
   row.read("version", timing.release);
-  row.read("num_tokens", timing.shape.positions, counted);
-  row.read("hc_mult", timing.shape.streams, counted);
-  row.read("hidden_size", timing.shape.width, counted);
-  row.read("latency", latency_ms, timed);
-  row.optional("num_sites", sites, counted);
-  row.optional("sinkhorn_iters", rounds, counted);
+  row.read("num_tokens", timing.shape.positions, mixing_counts);
+  row.read("hc_mult", timing.shape.streams, mixing_counts);
+  row.read("hidden_size", timing.shape.width, mixing_counts);
+  row.read("latency", latency_ms, mixing_times);
+  row.optional("num_sites", sites, mixing_counts);
+  row.optional("sinkhorn_iters", rounds, mixing_counts);
   row.require(rounds == timed_rounds, "sinkhorn_iters",
       fmt::format("{:.0f} rounds, whose time no other row tells", rounds), fmt::format("{:.0f}", timed_rounds));
   if (auto error = row.first_error()) return tl::unexpected<Error>(std::move(*error));

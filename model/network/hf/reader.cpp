@@ -188,10 +188,17 @@ std::int64_t HfReader::length_or_none(const char* key) {
 }
 
 void HfReader::dropout(std::initializer_list<const char*> keys, double absent) {
-  for (const char* key : keys) {
-    const bool drops = number_or(key, absent) > 0;  // all of them are read
-    spec.dropout = spec.dropout || drops;
+  bool scores = spec.dropout && !spec.no_attention_dropout, stream = spec.dropout && !spec.no_hidden_dropout;
+  for (const std::string_view key : keys) {
+    const bool drops = number_or(key.data(), absent) > 0;  // all of them are read
+    const bool all = key == "dropout_rate";                // of T5, one key for both
+    const bool of_scores = key.starts_with("attention") || key.starts_with("attn");
+    scores = scores || (drops && (all || of_scores));
+    stream = stream || (drops && !of_scores);
   }
+  spec.dropout = scores || stream;
+  spec.no_attention_dropout = spec.dropout && !scores;
+  spec.no_hidden_dropout = spec.dropout && !stream;
 }
 
 void HfReader::check_bounds() {

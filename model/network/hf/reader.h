@@ -39,6 +39,7 @@ class HfReader {
   /// Attention of so many positions in the layers of the pattern (AttentionWindow), or in those that `layer_types`
   /// lists. 0, or no w in it = none.
   void window(std::int64_t positions, std::string pattern, bool chunks = false);
+  /// On attention's weights by keys that begin with its name, on the stream by the others.
   void dropout(std::initializer_list<const char*> keys, double absent);
   /// Before anything walks over the layers: so many are refused that no network has, and periods of none.
   void check_bounds();

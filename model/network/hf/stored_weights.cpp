@@ -344,10 +344,6 @@ StoredWeights told_beside(const std::string& text, const SaidSizes& built) {
   return file.failed() ? unread : weights;
 }
 
-}  // namespace
-
-namespace {
-
 /// A sweep asks the same file for each of its engines, and searches through the names of all modules take a while.
 StoredWeights remembered(const std::string& config, const std::string& beside) {
   static std::mutex alone;

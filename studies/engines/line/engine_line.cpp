@@ -226,7 +226,7 @@ Expected<std::vector<EngineLine>> shell_lines(
       line.open_copies =
           fmt::format("a loop starts the engine of line {}, and how often is not followed", command.line);
     line.host = within(line.host, header);
-    line.output = command.output, line.beside = command.beside;
+    line.output = command.output, line.beside = command.beside && !waits_at_once(text, command.line);
     if (line.beside) line.waited_at = waited_at(text, command.line);
     line.files = script.files, line.on_ray = on_ray;
     lines.push_back(std::move(line));

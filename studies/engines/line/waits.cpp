@@ -26,9 +26,10 @@ class Statements {
       const char c = text_[at_], next = at_ + 1 < text_.size() ? text_[at_ + 1] : '\n';
       if (quote_ != '\0') take_quoted(c);
       else if (c == '\\') take_escaped(next);
-      else if (c == '\'' || c == '"') quote_ = c, now_.words += c;
+      else if (c == '\'' || c == '"') add(c), quote_ = c;
       else if (c == '#' && (now_.words.empty() || now_.words.back() == ' ')) skip_comment();
-      else if (c == '\n') end(false), ++line_;
+      else if (c == '\n') end(false), ++line_, skip_texts();
+      else if (c == '<' && next == '<') take_mark();
       else if (c == ';' || c == '|') end(false);
       else if (c == '&' && next != '>' && !now_.words.ends_with('>')) end_at_sign(next);
       else add(c);
@@ -55,6 +56,37 @@ class Statements {
     ++line_;
     add(' ');
   }
+  /// Of "<<EOF", "<<-EOF" and "<<'EOF'": the lines behind this one up to EOF are a text. "<<<" has it in the line.
+  void take_mark() {
+    std::size_t end = text_.find_first_not_of('<', at_);
+    const bool here = end == text_.npos || end - at_ != 2;
+    if (!here) {
+      Mark mark;
+      if (text_[end] == '-') mark.indented = true, ++end;
+      end = std::min(text_.find_first_not_of(' ', end), text_.size());
+      const std::size_t past = std::min(text_.find_first_of(" \t\n;&|<>)", end), text_.size());
+      for (; end < past; ++end)
+        if (std::string_view("\"'\\").find(text_[end]) == std::string_view::npos) mark.word += text_[end];
+      if (!mark.word.empty()) marks_.push_back(mark);
+    }
+    add(' ');
+    at_ = std::min(end, text_.size()) - 1;
+  }
+  void skip_texts() {
+    for (const Mark& mark : marks_) {
+      std::size_t at = at_, lines = 0;
+      bool found = false;
+      while (!found && at + 1 < text_.size()) {
+        const std::size_t begin = at + 1, end = std::min(text_.find('\n', begin), text_.size());
+        std::string_view line = std::string_view(text_).substr(begin, end - begin);
+        if (mark.indented) line.remove_prefix(std::min(line.find_first_not_of('\t'), line.size()));
+        found = line == mark.word;
+        at = end, ++lines;
+      }
+      if (found) at_ = at, line_ += lines;  // else it was a shift of a number
+    }
+    marks_.clear();
+  }
   void skip_comment() {
     while (at_ + 1 < text_.size() && text_[at_ + 1] != '\n') ++at_;
   }
@@ -71,21 +103,31 @@ class Statements {
     now_ = {};
   }
 
+  struct Mark {
+    std::string word;
+    bool indented = false;
+  };
+
   const std::string& text_;
   std::size_t at_ = 0, line_ = 1;
+  std::vector<Mark> marks_;  ///< of texts that begin behind this line
   char quote_ = '\0';
   Statement now_;
   std::vector<Statement> out_;
 };
 
-/// Of "NAME=$!" and "NAME+=($!)"; "": it keeps no number.
+/// Of "NAME=$!", "NAME+=($!)" and "local NAME=$!"; "": it keeps no number.
 std::string keeps_number(const std::string& words) {
   const std::size_t equals = words.find('=');
   if (equals == words.npos || words.find("$!", equals) == words.npos) return "";
   std::string name = words.substr(0, equals);
-  if (name.starts_with("export ")) name.erase(0, 7);
   if (name.ends_with('+')) name.pop_back();
-  return std::string(stripped(name));
+  const std::size_t last = name.rfind(' ');
+  if (last == name.npos) return name;
+  const std::string first = name.substr(0, name.find(' '));
+  for (const char* word : {"export", "local", "declare", "typeset", "readonly"})
+    if (first == word) return name.substr(last + 1);
+  return "";
 }
 
 /// Of $NAME, "${NAME}" and "${NAME[@]}".
@@ -124,6 +166,22 @@ std::size_t waited_at(const std::string& text, std::size_t line) {
     if (own->beside) last = false;
   }
   return 0;
+}
+
+bool waits_at_once(const std::string& text, std::size_t line) {
+  const std::vector<Statement> all = Statements(text).all();
+  auto own = std::ranges::find_if(all, [&](const Statement& one) { return one.beside && one.line >= line; });
+  if (own == all.end()) return false;
+  const auto together =
+      std::ranges::count_if(all, [&](const Statement& one) { return one.beside && one.line == own->line; });
+  std::set<std::string> names;
+  for (++own; own != all.end() && together == 1; ++own) {
+    if (own->words == "wait" || own->words.starts_with("wait ")) return waits_for(own->words, names, true);
+    const std::string name = keeps_number(own->words);
+    if (name.empty() || own->beside) return false;
+    names.insert(name);
+  }
+  return false;
 }
 
 }  // namespace stepcast::engines

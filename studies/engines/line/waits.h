@@ -10,4 +10,7 @@ namespace stepcast::engines {
 /// all, or of its number (NAME=$!). 0: none is.
 std::size_t waited_at(const std::string& text, std::size_t line);
 
+/// Does the script wait for that command before it does anything else? Of a line where several run beside it: no.
+bool waits_at_once(const std::string& text, std::size_t line);
+
 }  // namespace stepcast::engines

@@ -37,6 +37,11 @@ sim::RequestLaw law_of(const InferenceRecord& record, std::int64_t count) {
       .outputs = sim::lengths_of(*record.output, share)};
 }
 
+/// Of a sequence in the middle of its words.
+double usual_length(const InferenceRecord& record) {
+  return static_cast<double>(*record.prompt) + static_cast<double>(*record.output) / 2;
+}
+
 Expected<LoadedRun> start(const InferenceRecord& record, const Serving& serving) {
   if (!record.guesses.empty() && !record.guesses.starts_with("none"))
     return fail("workload", "tokens that are guessed", "records without speculation");
@@ -44,7 +49,7 @@ Expected<LoadedRun> start(const InferenceRecord& record, const Serving& serving)
     return fail("workload", "tokens that are guessed, which the file does not say", "records without speculation");
   if (!record.prompt || !record.output) return fail("workload", "a length that is not told", "isl and osl");
   LoadedRun served;
-  const double length = static_cast<double>(*record.prompt) + static_cast<double>(*record.output) / 2;
+  const double length = usual_length(record);
   BatchingWishes limits;
   limits.most_sequences = record.most_sequences, limits.most_positions = record.most_positions;
   limits.decodes = record.word_pool.has_value();  // a pool of prompts has nobody who gives way
@@ -65,7 +70,7 @@ Expected<LoadedRun> start(const InferenceRecord& record, const Serving& serving)
 Expected<void> run(LoadedRun& served, ServedTimes& times) {
   TRY(check_requests(times.serving(), served.load.requests, served.servers.policy));
   served.run = sim::simulate(served.load, served.servers, times.timer());
-  return {};
+  return check_swapped(times.serving(), served.run.swaps);
 }
 
 Expected<void> ask_users(const InferenceRecord& record, LoadedRun& served) {
@@ -80,6 +85,7 @@ Expected<void> ask_users(const InferenceRecord& record, LoadedRun& served) {
 Expected<LoadedRun> closed_loop(const InferenceRecord& record, ServedTimes& times) {
   TRY(auto served, start(record, times.serving()));
   TRY(ask_users(record, served));
+  times.copy_sequences_of(usual_length(record));
   TRY(run(served, times));
   return served;
 }
@@ -89,6 +95,7 @@ Expected<LoadedRun> pooled_loop(const InferenceRecord& record, ServedTimes& prom
   const Serving &prompts = prompt_times.serving(), &words = times.serving();
   TRY(auto read, start(record, prompts));
   TRY(auto served, start(record, words));
+  times.copy_sequences_of(usual_length(record));
   TRY(ask_users(record, served));
   read.servers.replicas = record.prompt_pool->replicas, served.servers.replicas = record.word_pool->replicas;
   TRY(check_requests(words, served.load.requests, served.servers.policy));
@@ -96,6 +103,7 @@ Expected<LoadedRun> pooled_loop(const InferenceRecord& record, ServedTimes& prom
   served.run = sim::simulate(
       served.load, {read.servers, served.servers, transfers(prompts, words)}, prompt_times.timer(), times.timer())
                    .served;
+  TRY(check_swapped(words, served.run.swaps));
   return served;
 }
 

@@ -97,6 +97,16 @@ void put_precision(DialectWords& words) {
       "mixed_precision.class");
 }
 
+/// training/mixed_precision.py: the precision settings overrule what DDP is told of gradients, and sum them in 32 bits
+/// unless told otherwise, but those of fp16.
+void put_gradient_type(DialectWords& words) {
+  constexpr std::string_view of_precision = "mixed_precision.grad_reduce_in_fp32", of_ddp = "ddp.grad_reduce_in_fp32";
+  if (!words.has("mixed_precision")) return;
+  const bool half = words.value("mixed_precision").starts_with("fp16");
+  if (!words.has(of_precision)) words.put(of_precision, half ? "false" : "true", "mixed_precision");
+  words.drop(of_ddp);
+}
+
 /// Pretraining takes the vocabulary of its tokenizer (training/setup.py, use_tokenizer_vocab_size), which is one
 /// without words of its own (recipes/utils/tokenizer_utils.py) unless told; fine-tuning that of the network, as does
 /// pretraining that is told so.
@@ -141,6 +151,8 @@ Expected<void> take_kimi_optimizer(DialectWords& words) {
   words.put("optimizer.optimizer", muon ? "dist_muon" : "adam");
   for (const std::string_view name : {"ddp.use_distributed_optimizer", "ddp.overlap_param_gather"})
     words.put(name, muon ? "false" : "true");
+  words.put("ddp.grad_reduce_in_fp32", muon ? "true" : "false");
+  if (words.has("mixed_precision.class")) words.put("mixed_precision.grad_reduce_in_fp32", muon ? "true" : "false");
   words.drop("_apply_kimi_k2_optimizer");
   return {};
 }
@@ -180,7 +192,8 @@ bool says_nothing(const GivenArgument& given) {
 
 }  // namespace
 
-Expected<void> open_bridge_recipe(Launch& launch, const std::string& function) {
+Expected<void> open_bridge_recipe(
+    Launch& launch, const std::string& function, const std::vector<GivenArgument>& overrides) {
   launch.framework = find_framework("megatron-bridge");  // whose table says where "none" is a choice
   DialectWords words(launch);
   put_gpus(launch, function);
@@ -192,7 +205,8 @@ Expected<void> open_bridge_recipe(Launch& launch, const std::string& function) {
   take_helpers(words);
   take_number_types(words);
   TRY(take_kimi_optimizer(words));
-  TRY(take_bridge_layout(words));
+  put_gradient_type(words);
+  TRY(take_bridge_layout(words, overrides));
   std::erase_if(launch.arguments, says_nothing);
   return {};
 }

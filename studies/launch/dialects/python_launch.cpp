@@ -62,7 +62,7 @@ Expected<Launch> launch_of_recipe(
   launch.where = where;
   TRY(launch.arguments, read_python_config(text, where, function, defined));
   note_parameters(launch, function);
-  TRY(open_bridge_recipe(launch, function));
+  TRY(open_bridge_recipe(launch, function, launch_of_words(words).given));
   for (auto word = words.begin(); word != words.end();) {
     const bool bare = word->find('=') == std::string::npos;
     if (!chooses_function(*word) || (bare && !word->starts_with('-'))) ++word;

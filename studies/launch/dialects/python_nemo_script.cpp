@@ -2,13 +2,12 @@
 // nemo/collections/llm/recipes and set parts of it.
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -20,11 +19,12 @@
 #include "model/base/text.h"
 #include "calibrate/import/config/python_calls.h"
 #include "studies/launch/dialects/python_recipes.h"
+#include "studies/launch/jobs/nemo_executors.h"
 
 namespace stepcast::launch {
 namespace {
 
-using calibrate::calls_in, calibrate::FoundCall, calibrate::without_calls, calibrate::is_list,
+using calibrate::calls_in, calibrate::FoundCall, calibrate::handed_values, calibrate::without_calls, calibrate::is_list,
     calibrate::is_python_letter, calibrate::may_change_list, calibrate::may_set_name, calibrate::mentions_name,
     calibrate::python_parameters, calibrate::python_statements, calibrate::python_value, calibrate::PythonParameter,
     calibrate::PythonNames, calibrate::PythonStatement, calibrate::PythonValue;
@@ -261,20 +261,6 @@ void take_changes(Launch& launch, const std::vector<PythonStatement>& statements
   }
 }
 
-/// What a call hands to each parameter; nothing where stars or names that the function does not have stand in it.
-std::optional<PythonNames> handed_values(const std::vector<PythonParameter>& parameters, const PythonValue& call) {
-  PythonNames handed;
-  std::size_t place = 0;
-  for (const auto& [key, value] : call.keywords) {
-    if (key.empty() && (place >= parameters.size() || value.text.starts_with('*'))) return std::nullopt;
-    const std::string name = key.empty() ? parameters[place++].name : key;
-    if (name.starts_with('*') || std::ranges::find(parameters, name, &PythonParameter::name) == parameters.end())
-      return std::nullopt;
-    if (!handed.emplace(name, value).second) return std::nullopt;  // by place and by name
-  }
-  return handed;
-}
-
 /// "(4, gpus=8)" where all calls of the function outside its own body hand it that, "()" where there is none; nothing
 /// where two differ, or where it has no such parameters.
 std::optional<std::string> only_call(
@@ -357,42 +343,6 @@ void take_parameters(Launch& launch, const std::vector<PythonStatement>& stateme
     launch.notes.push_back(fmt::format("{}: as {} has it unless told (--define NAME=VALUE)", told, body.function));
 }
 
-/// The whole number behind "nodes=" of a call; 0 where none is written out.
-std::int64_t keyword_count(std::string_view call, std::string_view keyword) {
-  for (std::size_t at = call.find(keyword); at != call.npos; at = call.find(keyword, at + 1)) {
-    if (at > 0 && is_python_letter(call[at - 1])) continue;
-    const std::string_view value = call.substr(at + keyword.size());
-    std::int64_t count = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), count);
-    const bool whole = end == value.data() + value.size() || *end == ',' || *end == ')' || *end == ' ' || *end == '\n';
-    if (error == std::errc() && whole) return count;
-  }
-  return 0;
-}
-
-/// run.SlurmExecutor(nodes=4, ntasks_per_node=8) starts as many ranks as it says, and Lightning stops where its trainer
-/// counts others.
-void hold_executors(Launch& launch, const std::vector<PythonStatement>& statements) {
-  struct Held {
-    std::string_view keyword, setting, counts;
-  };
-  constexpr Held held[] = {{"nodes=", "trainer.num_nodes", "nodes"},
-      {"ntasks_per_node=", "trainer.devices", "ranks a node"}, {"gpus_per_node=", "trainer.devices", "GPUs a node"}};
-  for (const PythonStatement& statement : statements) {
-    const std::size_t call = statement.text.find("Executor(");
-    if (call == std::string::npos) continue;
-    for (const Held& row : held) {
-      const std::int64_t started = keyword_count(std::string_view(statement.text).substr(call), row.keyword);
-      const GivenArgument* given = launch.find(row.setting);
-      std::int64_t counted = 0;
-      if (given != nullptr) std::from_chars(given->value.data(), given->value.data() + given->value.size(), counted);
-      if (started > 0 && counted > 0 && started != counted)
-        leave_unfollowed(launch, statement.line,
-            fmt::format("its executor has {} {}, and the recipe's trainer {}", started, row.counts, counted));
-    }
-  }
-}
-
 }  // namespace
 
 bool is_nemo_script(std::string_view text) {
@@ -416,7 +366,7 @@ Expected<void> open_nemo_script(
   take_changes(launch, statements, recipe);
   take_callers(launch, statements, recipe);
   take_parameters(launch, statements, recipe, defined);
-  hold_executors(launch, statements);
+  take_nemo_executors(launch, text);
   return {};
 }
 

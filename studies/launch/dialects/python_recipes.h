@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "studies/launch/facts/launch.h"
 
@@ -12,11 +13,14 @@ namespace stepcast::launch {
 
 /// Of what such a function of Megatron-Bridge gives, arguments by the names of our tables. Errors: a recipe that starts
 /// from a function that is not known here, or a network that it does not name.
-Expected<void> open_bridge_recipe(Launch& launch, const std::string& function);
+/// `overrides`: words behind the recipe, which come later.
+Expected<void> open_bridge_recipe(
+    Launch& launch, const std::string& function, const std::vector<GivenArgument>& overrides);
 
 class DialectWords;
-/// Puts the layers of stages where a function of the recipe's file makes them (bridge_layouts.cpp).
-Expected<void> take_bridge_layout(DialectWords& words);
+/// Puts the layers of stages where the recipe's last word on them is a function of its file (bridge_layouts.cpp).
+/// Errors: such a call for other stages than the recipe's, or with arguments that are not read.
+Expected<void> take_bridge_layout(DialectWords& words, const std::vector<GivenArgument>& overrides);
 
 /// Does it take a recipe of NeMo 2, "llm.llama3_8b.pretrain_recipe(...)"?
 bool is_nemo_script(std::string_view text);

@@ -1,7 +1,13 @@
 #include "studies/launch/dialects/settle_dialect.h"
 
 #include <algorithm>
+#include <iterator>
+#include <string>
+#include <string_view>
 
+#include <fmt/format.h>
+
+#include "calibrate/import/scripts/launch_words.h"
 #include "studies/launch/dialects/adapted_modules.h"
 #include "studies/launch/limits/understood.h"
 
@@ -30,6 +36,27 @@ constexpr SettledDialect settled_dialects[] = {{"gpt-neox", settle_gpt_neox}, {"
     {"accelerate", settle_trainer}, {"deepspeed", settle_trainer}};
 
 }  // namespace
+
+/// swift/cli/main.py, parse_yaml_args. Without a count of ranks a run is one of them.
+void take_swift_environment(DialectWords& words) {
+  constexpr std::string_view section = "ENV.", visible = "CUDA_VISIBLE_DEVICES";
+  constexpr std::string_view counts[] = {"NPROC_PER_NODE", "NNODES"};
+  Launch& launch = words.launch;
+  const auto is_count = [&](std::string_view name) { return std::ranges::find(counts, name) != std::end(counts); };
+  bool counted = launch.gpus > 0 || !launch.untold_gpus.empty(), sees_one = false;
+  std::erase_if(launch.arguments, [&](const GivenArgument& given) {
+    if (!given.name.starts_with(section)) return false;
+    const std::string name = given.name.substr(section.size());
+    const bool taken = launch.environment.emplace(name, given.value).second;
+    if (!taken) words.note(fmt::format("{} {:.40}: the shell sets it, which comes first", given.name, given.value));
+    counted = counted || is_count(name);
+    sees_one = sees_one || (taken && name == visible && calibrate::visible_devices(given.value) == 1);
+    return !taken && is_count(name);
+  });
+  if (counted || !sees_one) return;
+  launch.gpus = launch.gpus_per_node = 1;
+  words.note(fmt::format("{} of its ENV: 1 GPU", visible));
+}
 
 Expected<void> settle_dialect(Launch& launch) {
   if (!refused_arguments(launch).empty()) return {};  // an error of its own, in front of all others

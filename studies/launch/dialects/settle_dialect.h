@@ -25,6 +25,8 @@ Expected<void> settle_openrlhf(DialectWords& words);
 Expected<void> settle_llama_factory(DialectWords& words);
 Expected<void> settle_axolotl(DialectWords& words);
 Expected<void> settle_swift(DialectWords& words);
+/// Variables that a YAML of ms-swift sets are those of the launch where the shell has none of that name.
+void take_swift_environment(DialectWords& words);
 /// NeMo 2 and Megatron-Bridge, which share recipes.
 Expected<void> settle_nemo(DialectWords& words);
 /// TRL's fine-tuning, among the programs on Hugging Face's Trainer: its own defaults.

@@ -73,6 +73,15 @@ void take_converted_folder(DialectWords& words) {
   }
 }
 
+/// swift/megatron/arguments/megatron_args.py, _check_megatron_fsdp.
+Expected<void> check_fsdp_optimizer(DialectWords& words) {
+  const std::string optimizer = words.value("optimizer", "adam");
+  if (!words.is_on("use_megatron_fsdp") || optimizer == "adam" || optimizer == "sgd") return {};
+  return fail(place_of(words.launch, *words.last("optimizer")),
+      fmt::format("Megatron-FSDP does not take the optimizer {:.40}, and ms-swift stops", optimizer),
+      "adam or sgd, or the launch without use_megatron_fsdp");
+}
+
 }  // namespace
 
 /// The last word of a name is Megatron-LM's argument (flagscale/runner/utils.py, flatten_dict_to_args).
@@ -135,6 +144,8 @@ Expected<void> settle_megatron(DialectWords& words) {
 
 /// swift/megatron/arguments/megatron_args.py: a network of Hugging Face, and defaults of its own.
 Expected<void> settle_megatron_swift(DialectWords& words) {
+  take_swift_environment(words);
+  TRY(check_fsdp_optimizer(words));
   if (const std::string optimizer = words.value("optimizer"); optimizer.find("muon") != optimizer.npos) {
     words.put("use_distributed_optimizer", "false", "optimizer");
     words.note(fmt::format("use_distributed_optimizer false: ms-swift switches it off beside {:.40}", optimizer));

@@ -1,6 +1,7 @@
 // NeMo 2 and Megatron-Bridge: nemo/collections/llm/recipes, src/megatron/bridge/recipes.
 #include <algorithm>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include "studies/launch/dialects/settle_dialect.h"
 #include "studies/launch/facts/nemo_recipes.h"
 #include "studies/launch/facts/step_words.h"
+#include "studies/launch/jobs/nemo_executors.h"
 
 namespace stepcast::launch {
 namespace {
@@ -138,10 +140,8 @@ bool leaves_out_adapters(DialectWords& words) {
   return told != all.rend() && says_none(told->value);
 }
 
-}  // namespace
-
 /// A recipe brings a split of its own, which stands in Python: what the launch does not tell of it is asked for.
-Expected<void> settle_nemo(DialectWords& words) {
+Expected<void> settle_recipe(DialectWords& words) {
   name_called_recipe(words);
   const GivenArgument* recipe = nullptr;
   for (const std::string_view name : {"factory", "recipe", "model_recipe_name", "mr"})
@@ -172,6 +172,37 @@ Expected<void> settle_nemo(DialectWords& words) {
           recipe->value));
   const std::string name = recipe->value;
   if (words.launch.framework->id == "megatron-bridge") put_common(words, name);
+  return {};
+}
+
+/// What the run's executor starts, taken out of the arguments.
+std::vector<GivenArgument> taken_executors(Launch& launch) {
+  std::vector<GivenArgument> taken;
+  for (const GivenArgument& given : launch.arguments)
+    if (given.name.starts_with(executor_front)) taken.push_back(given);
+  std::erase_if(launch.arguments, [](const GivenArgument& given) { return given.name.starts_with(executor_front); });
+  return taken;
+}
+
+/// Lightning stops where the executor starts other ranks than its trainer counts.
+void hold_executors(Launch& launch, const std::vector<GivenArgument>& executors) {
+  for (const GivenArgument& started : executors) {
+    const bool nodes = started.name.ends_with("nodes");
+    const GivenArgument* counted = launch.find(nodes ? "trainer.num_nodes" : "trainer.devices");
+    if (counted == nullptr || !counted->unset.empty() || counted->value == started.value) continue;
+    if (counted->value.find_first_not_of("0123456789") != std::string::npos) continue;  // "auto"
+    launch.unfollowed.push_back(fmt::format("{}:{}: its executor has {} {}{}{}, and the recipe's trainer {}",
+        launch.where, started.line, started.value, nodes ? "node" : "rank", started.value == "1" ? "" : "s",
+        nodes ? "" : " a node", counted->value));
+  }
+}
+
+}  // namespace
+
+Expected<void> settle_nemo(DialectWords& words) {
+  const std::vector<GivenArgument> executors = taken_executors(words.launch);
+  TRY(settle_recipe(words));
+  hold_executors(words.launch, executors);
   return {};
 }
 

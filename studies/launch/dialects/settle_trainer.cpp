@@ -276,7 +276,8 @@ Expected<void> check_swift_ranks(DialectWords& words) {
   const std::int64_t devices = calibrate::visible_devices(found->second);
   TRY(const std::int64_t told, words.count("num_processes"));  // accelerate's, of all nodes
   TRY(const std::int64_t nodes, words.count("num_machines", 1));
-  const std::int64_t of_node = told > 0 ? told / std::max<std::int64_t>(1, nodes) : launch.gpus_per_node;
+  TRY(const std::int64_t own, words.count("ENV.NPROC_PER_NODE", launch.gpus_per_node));
+  const std::int64_t of_node = told > 0 ? told / std::max<std::int64_t>(1, nodes) : own;
   const std::int64_t ranks = std::max<std::int64_t>(1, of_node > 0 ? of_node : launch.gpus);
   if (devices <= ranks) return {};
   return fail(fmt::format("{} CUDA_VISIBLE_DEVICES", launch.where),
@@ -315,6 +316,7 @@ void name_swift_optimizer(DialectWords& words) {
 /// swift/trainers/arguments.py, swift/arguments/{sft_args,tuner_args}.py and base_args/model_args.py of ms-swift: its
 /// own defaults, and names for DeepSpeed's files and FSDP's that it ships.
 Expected<void> settle_swift(DialectWords& words) {
+  take_swift_environment(words);
   TRY(check_swift_ranks(words));
   settle_swift_2(words);
   name_swift_optimizer(words);

@@ -6,6 +6,7 @@
 
 #include "studies/launch/emit/emit_accelerate.h"
 #include "studies/launch/emit/emit_text.h"
+#include "studies/launch/emit/refused_plans.h"
 #include "studies/launch/facts/text_if.h"
 
 namespace stepcast::launch {
@@ -35,6 +36,7 @@ std::vector<std::string> unsaid_accelerate(const EmitPlan& plan) {
   const auto engine_row = std::ranges::find(built_in().stacks, engines, &Stack::id);
   const bool other_software = quiet && engine_row != built_in().stacks.end() && engine_row->source != stack.source;
   std::vector<std::string> unsaid = beside_unsaid(plan, "accelerate");
+  add_refusals(unsaid, "accelerate", plan);
   add_gaps(unsaid,
       {node_gap(plan, "it"),
           text_if(precision == Precision::mxfp8 || precision == Precision::nvfp4,

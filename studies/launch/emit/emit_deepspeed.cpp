@@ -13,6 +13,7 @@
 #include "studies/launch/emit/emit_beside.h"
 #include "studies/launch/emit/emit_text.h"
 #include "studies/launch/emit/nested_settings.h"
+#include "studies/launch/emit/refused_plans.h"
 #include "studies/launch/facts/text_if.h"
 
 namespace stepcast::launch {
@@ -48,6 +49,7 @@ std::vector<std::string> ds_gaps(const EmitPlan& plan) {
   const bool waits_alike = habit == nullptr || habit->boundary_sends == stack.boundary_sends;
   const bool says_boundary = split.pp > 1 && split.tp > 1 && waits_alike;
   std::vector<std::string> unsaid = beside_unsaid(plan, "DeepSpeed");
+  add_refusals(unsaid, "deepspeed", plan);
   add_gaps(unsaid,
       {text_if(narrow, "{} products; it trains in bf16, unless the model brings layers of Transformer Engine",
            to_text(precision)),
@@ -59,8 +61,6 @@ std::vector<std::string> ds_gaps(const EmitPlan& plan) {
               "tp {} beside stages; AutoTP splits Hugging Face models, and a PipelineModule brings split layers of its "
               "own",
               split.tp),
-          text_if(split.pp > 1 && split.zero >= 2,
-              "zero {} beside stages; its pipeline engine refuses stages 2 and 3 of ZeRO", split.zero),
           text_if(split.replicas > 1 && !ds_has_copies(split),
               "{} copies of what zero {} keeps in shards; MiCS has them of dense models in stage 3 alone, and shards "
               "lie over all data ranks",

@@ -13,6 +13,7 @@
 #include "model/base/contains.h"
 #include "studies/launch/emit/emit_text.h"
 #include "studies/launch/emit/megatron_arguments.h"
+#include "studies/launch/emit/refused_plans.h"
 #include "studies/launch/facts/text_if.h"
 #include "studies/run/split/layers.h"
 #include "studies/run/split/split_plan.h"
@@ -235,8 +236,6 @@ void add_nemo_split_gaps(std::vector<std::string>& unsaid, const EmitPlan& plan)
           text_if(!lies_as(s, usual_order) && !lies_as(s, stages_inside),
               "the order {}; Megatron-Bridge lays ranks out as {} or {}", to_text(s.order), to_text(usual_order),
               to_text(stages_inside)),
-          text_if(s.zero >= 2 && nemo_maps_inside(s),
-              "ZeRO stage {} with stages nearer than data ranks; Megatron-FSDP refuses that order", s.zero),
           text_if(!s.kept_gathers.empty(), "inputs kept gathered for backward; Megatron Core gathers them again"),
           text_if(s.scatter == Scatter::stated,
               "a stream sent between stages in pieces; without sequence_parallel Megatron Core sends it whole"),
@@ -245,10 +244,6 @@ void add_nemo_split_gaps(std::vector<std::string>& unsaid, const EmitPlan& plan)
           text_if(s.recompute.layers > 0 && s.recompute.layers % s.chunks != 0,
               "recomputation of {} layers over {} chunks; Megatron Core takes the same number, here {}, of each",
               s.recompute.layers, s.chunks, nemo_recompute_layers(s)),
-          text_if(s.ep > 1 && s.tp > 1 && !s.sequence,
-              "experts beside tensor parallelism without sequence_parallel; Megatron Core refuses to train so"),
-          text_if(scenario.network.row.experts.expert_bias && s.etp > 1,
-              "biases on experts that are split (etp); Megatron Core refuses them"),
           text_if(tp_overlap && s.tp > 1 && !s.sequence,
               "tensor-parallel moves beside compute without sequence_parallel; Megatron-Bridge switches "
               "tp_comm_overlap off"),
@@ -315,6 +310,7 @@ std::vector<NemoSettings> nemo_settings(const EmitPlan& plan) {
 
 std::vector<std::string> nemo_unsaid(const EmitPlan& plan) {
   std::vector<std::string> unsaid = unsaid_by_all(plan, "Megatron-Bridge");
+  add_refusals(unsaid, "nemo", plan);
   add_nemo_split_gaps(unsaid, plan);
   return unsaid;
 }

@@ -29,7 +29,7 @@ void print_limits(const EmitTarget& target, const Emission& emission, Console& c
 
 /// A plan that nobody can run is not written: the error names the flags of the nearest one.
 Expected<void> check_refused(const EmitTarget& target, const EmitPlan& plan) {
-  const std::vector<RefusedPlan> refused = refused_plans(target, plan);
+  const std::vector<RefusedPlan> refused = refused_plans(target.id, plan);
   if (refused.empty()) return {};
   std::vector<std::string_view> reasons, flags;
   for (const RefusedPlan& row : refused) reasons.push_back(row.what), flags.push_back(row.instead);

@@ -8,6 +8,7 @@
 
 #include "studies/launch/emit/emit_text.h"
 #include "studies/launch/emit/emit_torchtitan.h"
+#include "studies/launch/emit/refused_plans.h"
 #include "studies/launch/facts/text_if.h"
 
 namespace stepcast::launch {
@@ -118,6 +119,7 @@ void add_titan_way_gaps(std::vector<std::string>& unsaid, const EmitPlan& plan) 
              wide = run.precision == Precision::fp32 || run.precision == Precision::tf32;
   const bool unmixed = torchtitan_sharded_ranks(split) == 1 && split.tp * split.pp > 1;
   const bool waits = stack.gradient_reduces == Manners::blocking || stack.weight_gathers == Manners::blocking;
+  add_refusals(unsaid, "torchtitan", plan);
   add_gaps(unsaid,
       {text_if(recompute.kind == Recompute::Kind::selective,
            "recomputation of the attention core alone; its selective kind keeps the core and runs pointwise operators "
@@ -129,9 +131,6 @@ void add_titan_way_gaps(std::vector<std::string>& unsaid, const EmitPlan& plan) 
           text_if(split.pp > 1 && !schedule.same,
               "the schedule {}; it runs {}, or any order from a table of actions (pipeline_parallel_schedule_csv)",
               split.schedule, schedule.torch),
-          text_if(
-              split.schedule == "dualpipev" && split.pp > 1 && split.ep > 1 && recompute.kind != Recompute::Kind::none,
-              "recomputation beside dualpipev and ep; it refuses the three together"),
           text_if(no_bf16, "{}; it computes in bf16", to_text(run.precision)),
           text_if(run.precision == Precision::tf32, "tf32; it computes in fp32"),
           text_if(!no_bf16 && !wide && unmixed,

@@ -5,6 +5,7 @@
 
 #include "model/network/network.h"
 #include "studies/launch/emit/megatron_arguments.h"
+#include "studies/launch/emit/refused_plans.h"
 #include "studies/run/split/split.h"
 
 namespace stepcast::launch {
@@ -249,11 +250,7 @@ void write_router(const Experts& experts, EmittedGroup& group) {
 
 void say_expert_limits(const EmitPlan& plan, Unsaid& unsaid) {
   const Experts& experts = plan.scenario->network.row.experts;
-  if (plan.split.tp > 1 && !plan.split.sequence)
-    unsaid.emplace_back("experts beside tp without sequence parallelism; Megatron-LM refuses to train that: it needs "
-                        "--sequence-parallel");
-  if (experts.expert_bias && plan.split.etp > 1)
-    unsaid.emplace_back("biases on experts that are split (etp); Megatron-LM refuses them");
+  add_refusals(unsaid, "megatron", plan);
   if (experts.imbalance != 1)
     unsaid.push_back(
         fmt::format("{} times the mean rows on the fullest rank; in Megatron-LM they fall as the router has learned",

@@ -151,16 +151,18 @@ bool runs_shell(const YamlNode& container) {
   return std::ranges::find(shells, program.substr(program.rfind('/') + 1)) != std::end(shells);
 }
 
-/// As envsubst fills templates of manifests; what a shell runs is filled in as a script is, whose own settings count
-/// first.
+/// As envsubst fills templates of manifests. What a shell runs, and files of a ConfigMap, are filled in as scripts are,
+/// whose own settings count first.
 void fill_in(YamlNode& node, const std::map<std::string, std::string>& defined, bool shell = false) {
   constexpr std::string_view run[] = {"command", "args"}, own[] = {"env", "entrypoint"};
   if ((shell && std::ranges::find(run, node.key) != std::end(run)) || std::ranges::find(own, node.key) != std::end(own))
     return;
-  node.text = filled_in(node.text, defined);
+  const bool script = node.text.find('\n') != node.text.npos;
+  if (!script) node.text = filled_in(node.text, defined);
   for (YamlNode& item : node.items) fill_in(item, defined);
-  const bool by_shell = runs_shell(node);
-  for (YamlNode& entry : node.entries) fill_in(entry, defined, by_shell);
+  const bool by_shell = runs_shell(node), of_map = manifest_text(node.find("kind")) == "ConfigMap";
+  for (YamlNode& entry : node.entries)
+    if (!of_map || entry.key != "data") fill_in(entry, defined, by_shell);
 }
 
 /// A ray job's own words.

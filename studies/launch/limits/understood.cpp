@@ -1,6 +1,8 @@
 #include "studies/launch/limits/understood.h"
 
 #include <algorithm>
+#include <cctype>
+#include <cstddef>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -19,6 +21,7 @@ namespace {
 /// their kin.
 struct ProgramWord {
   std::string_view part, doubt;
+  bool whole = false;  ///< between what are no letters: "_dpo.", and not "endpoint"
 };
 constexpr std::string_view another = "trains another kind of network", nothing = "does not train",
                            preferred = "trains by preferences or rewards",
@@ -30,13 +33,13 @@ constexpr ProgramWord program_words[] = {{"bert", another}, {"_t5", another}, {"
     {"train_llava", another}, {"robobrain", another}, {"train_pi0", another}, {"generate", nothing},
     {"generation", nothing}, {"inference", nothing}, {"evaluate", nothing}, {"preprocess", nothing},
     {"create_doc_index", nothing}, {"convert", nothing}, {"merge_mp", nothing}, {"checkpoint", nothing},
-    {"dpo", preferred}, {"grpo", preferred}, {"ppo_", preferred}, {"_ppo", preferred}, {"orpo_", preferred},
-    {"_orpo", preferred}, {"_kto", preferred}, {"reward", preferred}, {"rlhf", preferred}, {" kto", preferred},
+    {"video", another}, {"reward", preferred}, {"rlhf", preferred}, {"dpo", preferred, true}, {"grpo", preferred, true},
+    {"ppo", preferred, true}, {"orpo", preferred, true}, {"simpo", preferred, true}, {"kto", preferred, true},
     // huggingface/trl@f2cd57710a: examples/scripts
-    {"kto.py", preferred}, {"orpo.py", preferred}, {"cpo.py", preferred}, {"bco.py", preferred}, {"xpo.py", preferred},
-    {"tpo.py", preferred}, {"nash_md", preferred}, {"rloo", preferred}, {"gspo", preferred}, {"mpo_", preferred},
-    {"prm.py", preferred}, {"gkd", taught}, {"gold.py", taught}, {"distill", taught}, {"sdft", taught},
-    {"ssd.py", taught},
+    {"cpo", preferred, true}, {"bco", preferred, true}, {"xpo", preferred, true}, {"tpo", preferred, true},
+    {"nash_md", preferred, true}, {"rloo", preferred, true}, {"gspo", preferred, true}, {"mpo", preferred, true},
+    {"prm", preferred, true}, {"gkd", taught, true}, {"gold", taught, true}, {"distill", taught, true},
+    {"distillation", taught, true}, {"sdft", taught, true}, {"ssd", taught, true},
     // what ms-swift's and TRL's commands are told to do
     {" infer", nothing}, {" eval", nothing}, {" export", nothing}, {" deploy", nothing}, {" rollout", nothing},
     {" sample", nothing}, {" chat", nothing}, {" api", nothing}, {" merge", nothing}, {" serve", nothing},
@@ -44,6 +47,16 @@ constexpr ProgramWord program_words[] = {{"bert", another}, {"_t5", another}, {"
     {"finetune_adapter", "trains prefixes and scales, which are not forecast"},
     // bigscience-workshop/Megatron-DeepSpeed@8387ae17c1: its attention is open over a prefix of each document
     {"prefix_lm", prefixed}, {"non_causal", prefixed}, {"_ul2", prefixed}};
+
+/// Does the program's name hold the word?
+bool has_word(std::string_view program, const ProgramWord& word) {
+  const auto is_letter = [&](std::size_t at) {
+    return at < program.size() && std::isalpha(static_cast<unsigned char>(program[at])) != 0;
+  };
+  for (std::size_t at = program.find(word.part); at != program.npos; at = program.find(word.part, at + 1))
+    if (!word.whole || ((at == 0 || !is_letter(at - 1)) && !is_letter(at + word.part.size()))) return true;
+  return false;
+}
 
 bool has_any(const Launch& launch, std::initializer_list<std::string_view> names) {
   return std::ranges::any_of(launch.arguments,
@@ -67,7 +80,7 @@ std::string program_doubt(const Launch& launch) {
                        "(--decoder-seq-length N)",
         program);
   const auto row = std::find_if(std::begin(program_words), std::end(program_words),
-      [&](const ProgramWord& word) { return program.find(word.part) != program.npos; });
+      [&](const ProgramWord& word) { return has_word(program, word); });
   if (row == std::end(program_words)) return {};
   return fmt::format("{} {}", program, row->doubt);
 }

@@ -105,14 +105,19 @@ class KindsReader {
     });
   }
 
+  /// What is not told of a network that the launch names is that network's; else the program's.
   void dropout() {
     const bool told = ask_.is_given(Asked::attention_dropout) || ask_.is_given(Asked::hidden_dropout);
     if (from_ != nullptr && !told) return;
-    const double attention = ask_.number_or_default(Asked::attention_dropout).value_or(0),
-                 hidden = ask_.number_or_default(Asked::hidden_dropout).value_or(0);
-    spec_.dropout = attention > 0 || hidden > 0;
-    spec_.no_attention_dropout = spec_.dropout && attention <= 0;
-    spec_.no_hidden_dropout = spec_.dropout && hidden <= 0;
+    const auto drops = [&](Asked asked, bool none) {
+      if (from_ != nullptr && !ask_.is_given(asked)) return from_->dropout && !none;
+      return ask_.number_or_default(asked).value_or(0) > 0;
+    };
+    const bool attention = drops(Asked::attention_dropout, from_ != nullptr && from_->no_attention_dropout),
+               hidden = drops(Asked::hidden_dropout, from_ != nullptr && from_->no_hidden_dropout);
+    spec_.dropout = attention || hidden;
+    spec_.no_attention_dropout = spec_.dropout && !attention;
+    spec_.no_hidden_dropout = spec_.dropout && !hidden;
   }
 
   const LaunchSubject& subject_;

@@ -6,10 +6,11 @@
 namespace stepcast::serve::sweeping {
 namespace {
 
-Expected<std::unique_ptr<MadeEngine>> make(const infer::ServingWishes& wishes) {
+Expected<std::unique_ptr<MadeEngine>> make(const infer::ServingWishes& wishes, double length) {
   TRY(auto serving, infer::serving_of(wishes));
   auto made = std::make_unique<MadeEngine>(MadeEngine{std::move(serving), nullptr, nullptr});
   made->times = std::make_unique<infer::ServedTimes>(made->serving);
+  made->times->copy_sequences_of(length);
   made->timer = made->times->timer();
   return made;
 }
@@ -31,7 +32,7 @@ Expected<MadeEngine*> Engines::of(const Key& key) {
         wishes.attention_dp, wishes.node_gpus) = key;
     wishes.profile = asked_->profile, wishes.products = asked_->products, wishes.exchange = asked_->exchange;
     wishes.gpus = wishes.tp * wishes.pp * wishes.attention_dp;
-    found = made_.emplace(key, make(wishes)).first;
+    found = made_.emplace(key, make(wishes, usual_length())).first;
   }
   if (!found->second) return tl::unexpected(found->second.error());
   return found->second->get();
@@ -83,11 +84,12 @@ sim::ServingRequest Engines::longest() const {
   return longest;
 }
 
+double Engines::usual_length() const { return asked_->law.prompts.mean() + asked_->law.outputs.mean() / 2; }
+
 Expected<sim::Servers> Engines::servers(const MadeEngine& engine, const Configuration& c) const {
-  const double length = asked_->law.prompts.mean() + asked_->law.outputs.mean() / 2;
   sim::ServingRequest longest = this->longest();
   if (c.prompts) longest.cached = 0;  // keys come whole, with what prompts share
-  TRY(auto servers, this->servers(engine, length, wishes(c), longest, false));
+  TRY(auto servers, this->servers(engine, usual_length(), wishes(c), longest, false));
   servers.replicas = c.replicas;
   return servers;
 }

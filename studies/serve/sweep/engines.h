@@ -38,6 +38,7 @@ class Engines {
   [[nodiscard]] Expected<sim::Servers> servers(const MadeEngine& engine, double length,
       const infer::BatchingWishes& wishes, const sim::ServingRequest& longest, bool prompts) const;
   [[nodiscard]] sim::ServingRequest longest() const;
+  [[nodiscard]] double usual_length() const;  ///< of a sequence in the middle of its words
 
   const Asked* asked_;
   std::map<Key, Expected<std::unique_ptr<MadeEngine>>> made_;

@@ -142,12 +142,10 @@ class Exploration {
         const auto next = next_of_list(doubtful);
         if (!next) break;
         Row& row = found_.rows[*next];
-        const bool stays = simulate(row, asked_, engines_, found_.configurations[row.configuration]);
+        const auto stays = simulate(row, asked_, engines_, found_.configurations[row.configuration]);
         found_.price(row);
         if (stays && !found_.misses(row)) continue;
-        found_.refuse(stays ? "outside the targets"
-                            : "--swap-space: sequences that give way fill the host's memory, and the engine stops",
-            1);
+        found_.refuse(stays ? "outside the targets" : reason_of(stays.error()), 1);
         found_.rows.erase(found_.rows.begin() + static_cast<std::ptrdiff_t>(*next));
       }
     }

@@ -48,7 +48,7 @@ bool can_simulate(const Asked& asked, const Configuration& configuration, double
   return words * load <= most_words && words * reached * reached <= most_looks;
 }
 
-bool simulate(Row& row, const Asked& asked, Engines& engines, const Configuration& configuration) {
+Expected<void> simulate(Row& row, const Asked& asked, Engines& engines, const Configuration& configuration) {
   sim::RequestLaw law = asked.law;
   sim::Load load;
   std::size_t first = 0, last = 0;
@@ -66,17 +66,17 @@ bool simulate(Row& row, const Asked& asked, Engines& engines, const Configuratio
   const sim::ServedRun run = run_of(load, engines, configuration);
   const MadeEngine& engine = **engines.of(configuration);
   if (infer::swaps(engine.serving.engine, engines.wishes(configuration))) {
-    if (run.swaps.refused > 0 && !engine.serving.engine.swapping.reads_again) return false;
+    TRY(infer::check_swapped(engine.serving, run.swaps));
     row.swapped = run.swaps.sequences;
   }
   const sim::SteadyPart part = sim::steady_part(run, first, last);
   row.simulated = {part.words_per_second / static_cast<double>(configuration.gpus), 1 / part.per_word.value(),
       part.per_word, part.first_word};
-  if (asked.targets.empty()) return true;
+  if (asked.targets.empty()) return {};
   double good = 0;
   for (std::size_t i = first; i < last; ++i) good += meets(run.requests[i], asked.targets) ? 1 : 0;
   row.met = good / static_cast<double>(last - first);
-  return true;
+  return {};
 }
 
 }  // namespace stepcast::serve::sweeping

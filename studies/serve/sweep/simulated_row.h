@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "model/base/error.h"
 #include "studies/serve/sweep/engines.h"
 #include "studies/serve/sweep/row.h"
 
@@ -16,8 +17,8 @@ std::int64_t rounds_of(const Asked& asked, std::int64_t users);
 sim::SteadyLoad steady_load(const Asked& asked, double load);
 
 /// Gives the row its simulated figures, and the share within targets where there are some. Its engines must be those
-/// that were made. False: the engine stops under this load, as the host has no room for those that give way.
-bool simulate(Row& row, const Asked& asked, Engines& engines, const Configuration& configuration);
+/// that were made. Errors: sequences that give way to the host's memory, as infer::check_swapped has it.
+Expected<void> simulate(Row& row, const Asked& asked, Engines& engines, const Configuration& configuration);
 
 /// All replicas that have requests are looked at as each of them ends an iteration: of rates these are all, and of
 /// users no more than there are users.

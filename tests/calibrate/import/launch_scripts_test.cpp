@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <random>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "calibrate/import/scripts/launch_arguments.h"
@@ -298,6 +299,16 @@ TEST(LaunchScripts, QuotesOfLettersAreTakenOff) {
   EXPECT_EQ(launch.gpus(), 8);
   EXPECT_EQ(launch.arguments.at("seq_length"), "4096");
   EXPECT_EQ(launch.arguments.at("name"), "a\tb'c");
+  const LaunchLine codes =
+      only_launch("torchrun --nproc_per_node $'\\x38' train.py --seq-length $'\\0640\\x396' --name $'a\\qb\\x4'\n");
+  EXPECT_EQ(codes.gpus(), 8);
+  EXPECT_EQ(codes.arguments.at("seq_length"), "4096");
+  EXPECT_EQ(codes.arguments.at("name"), "a\\qb\x04") << "what means nothing stays";
+  for (const char* unread : {"\\u0034", "\\cA", "\\0", "\\x01"}) {
+    const LaunchLine open = only_launch(fmt::format("torchrun train.py --seq-length $'4{}'\n", unread));
+    ASSERT_EQ(open.given.size(), 1U) << unread;
+    EXPECT_FALSE(open.given.front().unset.empty()) << unread;
+  }
 }
 
 /// Counts that are not the run's: parts of several sizes, more nodes than the job has, and starts that do not meet.

@@ -107,10 +107,10 @@ TEST(Batching, TheCacheLetsInOrTakesBack) {
 
 /// As above, with a host that has room for 3 blocks: the second gives way with its 3 blocks, of 8 positions and 4
 /// words, and nothing is read again. It comes back as the first has ended, into 4 blocks for its next word, and no
-/// third is let in before it. A host with room for 2 keeps nothing.
+/// third is let in before it. A host with room for 2 or none keeps nothing.
 TEST(Batching, WhoGivesWayMayWaitInTheHostsMemory) {
   const auto run = [](std::int64_t host) {
-    Batcher group({.blocks = 6, .block = 4, .host_blocks = host});
+    Batcher group({.blocks = 6, .block = 4, .swaps = true, .host_blocks = host});
     for (int i = 0; i < 2; ++i) group.submit(i, request(8, 8));
     std::vector<double> prompts, out, in;
     std::vector<std::int64_t> ended;
@@ -135,6 +135,7 @@ TEST(Batching, WhoGivesWayMayWaitInTheHostsMemory) {
   EXPECT_THAT(std::get<0>(run(2)), ElementsAre(16, 13 + 4))
       << "read again with what it had said, and the third with it";
   EXPECT_THAT(std::get<1>(run(2)), IsEmpty());
+  EXPECT_EQ(run(0), run(2)) << "no room is no room";
 }
 
 TEST(Batching, SharedHeadsAreNeitherReadNorHeldTwice) {

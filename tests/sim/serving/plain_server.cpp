@@ -101,7 +101,7 @@ class PlainGroup {
 
   /// Who talks leaves its keys in the host's memory where that has room.
   bool store(std::size_t i, Batch& batch) {
-    if (policy_.host_blocks == 0 || !talking(i)) return false;
+    if (!policy_.swaps || !talking(i)) return false;
     if (stored_by_all() + owned(i, 0) > policy_.host_blocks) {
       ++unstored;
       return false;
@@ -114,7 +114,9 @@ class PlainGroup {
   void fetch_stored(Batch& batch) {
     for (const std::size_t i : of(State::stored)) {
       const auto here = static_cast<long>(of(State::active).size());
-      const long wants = here == 0 ? owned(i, 1) : owned(i, 0) + 1 + policy_.spare_blocks;
+      long wants = owned(i, 1);
+      if (here > 0)
+        wants = owned(i, 0) + 1 + policy_.spare_blocks + policy_.spare_of_each + here * policy_.spare_of_each;
       if (here >= policy_.most_sequences || owned_by_all(talkers_) + wants > policy_.own_blocks()) return;
       batch.blocks_in += static_cast<double>(owned(i, 0));
       batch.words += 1, batch.contexts += static_cast<double>(all_[i].in_cache);

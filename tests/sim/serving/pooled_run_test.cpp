@@ -162,7 +162,9 @@ TEST(PooledRun, APlainSimulatorSaysTheSame) {
   for (int setting = 0; setting < 200; ++setting) {
     const Servers prompts{.policy = policy_of()};
     Servers words{.policy = policy_of()};
-    if (setting % 2 == 1) words.policy.host_blocks = 60 / words.policy.block;
+    words.policy.swaps = setting % 2 == 1;
+    if (words.policy.swaps)
+      words.policy.host_blocks = 60 / words.policy.block, words.policy.spare_of_each = setting / 2 % 3;
     const RequestLaw law{.count = pick(1, 40),
         .prompts = {1, pick(1, 50)},
         .outputs = {2, pick(2, 30)},

@@ -207,7 +207,9 @@ void hold_against_a_plain_simulator(unsigned seed, bool host) {
     policy.prompts_apart = pick(0, 1) == 1, policy.pieces = pick(0, 1) == 1, policy.reserves_all = pick(0, 2) == 0;
     policy.plans_ahead = pick(0, 1) == 1;
     policy.block = pick(1, 8), policy.blocks = (90 + policy.block) / policy.block + pick(0, 40);
+    policy.swaps = host;
     if (host) policy.host_blocks = pick(0, 30) / policy.block, policy.spare_blocks = pick(0, 2);
+    if (host && setting % 3 == 0) policy.spare_of_each = pick(0, 2);
     const RequestLaw law{.count = pick(1, 40),
         .prompts = {1, pick(1, 50)},
         .outputs = {1, pick(1, 30)},

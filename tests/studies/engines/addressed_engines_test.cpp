@@ -62,14 +62,30 @@ TEST(AddressedEngines, BenchmarksBesideEachOtherAreDoubted) {
         HasSubstr("run beside each other"))
         << between;
   EXPECT_THAT(read(first + " & " + bench + "--port 8000 & wait\n").error, HasSubstr("run beside each other"));
-  for (const char* between :
-      {" & wait\n", " & B=$!; wait $B\n", " & PIDS+=($!)\nwait \"${PIDS[@]}\"\n", " &\nwait $!\n"})
+  for (const char* between : {" & wait\n", " & wait $!; ", " & B=$!; wait $B; ", " & B=$!; wait $B\n",
+           " & PIDS+=($!)\nwait \"${PIDS[@]}\"\n", " &\nwait $!\n"})
     EXPECT_EQ(read(first + between + bench + "--port 8000\n").error, "") << between;
+  EXPECT_FALSE(waits_at_once("bench & other & wait; bench\n", 1)) << "which of them is meant is not told";
+  EXPECT_FALSE(waits_at_once("bench & echo; wait\n", 1));
   EXPECT_EQ(waited_at("for c in 1 2; do\n  bench \\\n --port 1 &\ndone; wait\n", 2), 4U);
   EXPECT_EQ(waited_at("bench &\nA=$!\nother &\nwait $A\n", 3), 0U) << "of another command";
+  EXPECT_EQ(waited_at("echo a\n\"vllm\" bench serve &\nwait $!\n", 2), 3U) << "a command in quotes";
+  for (const char* keeps : {"local PID=$!", "declare -i PID=$!", "readonly PID=$!", "export PID=$!"})
+    EXPECT_EQ(waited_at(std::string("bench &\n") + keeps + "\nwait $PID\n", 1), 3U) << keeps;
+  EXPECT_EQ(waited_at("bench &\necho PID=$!\nwait $PID\n", 1), 0U) << "nothing keeps it";
   for (const char* between : {"\n", " &\nwait\n", " &\nPID=$!\nwait $PID\n", " && "})
     EXPECT_EQ(read(first + between + bench + "--port 8000\n").error, "") << between;
   EXPECT_EQ(read(first + " &\n").error, "") << "one alone";
+}
+
+/// What a script writes elsewhere is no command of it.
+TEST(AddressedEngines, TextsOfAScriptAreNoCommands) {
+  for (const char* mark : {"<<EOF", "<< EOF", "<<'EOF'", "<<-EOF", "> a.txt <<\"EOF\""})
+    EXPECT_EQ(waited_at(std::string("cat ") + mark + "\nit's one & wait\nEOF\nbench &\nwait\n", 4), 5U) << mark;
+  EXPECT_EQ(waited_at("bench &\ncat <<EOF\nwait\nEOF\n", 1), 0U) << "a text does not wait";
+  EXPECT_EQ(waited_at("cat <<A <<B\nit's\nA\nit's\nB\nbench &\nwait\n", 6), 7U) << "one text after the other";
+  EXPECT_EQ(waited_at("cat <<< \"a\"\nbench &\nwait\n", 2), 3U) << "a text in its line";
+  EXPECT_EQ(waited_at("N=$((1<<2))\nbench &\nwait\n", 2), 3U) << "a shift of a number";
 }
 
 /// Benchmarks of unlike loads, or of unlike engines: one of them would be forecast without the other.

@@ -42,6 +42,10 @@ TEST(ContextLength, CheckpointsOfOneNetworkDiffer) {
   EXPECT_EQ(context_length("meta-llama/Meta-Llama-3-8B"), 8192);
   EXPECT_EQ(context_length("meta-llama/Llama-3.1-8B-Instruct"), 131072);
   EXPECT_EQ(published_positions("llama3-8b", "/models/Meta-Llama-3-8B-Instruct"), 8192);
+  EXPECT_EQ(published_positions("llama3-70b", "casperhansen/llama-3-70b-instruct-awq"), 8192);
+  EXPECT_EQ(published_positions("llama3-8b", "someone/Llama-3.1-8B"), 131072) << "no Llama 3 of 8 B";
+  EXPECT_EQ(published_positions("minimax-m2", "nvidia/MiniMax-M2.7-NVFP4"), 196608);
+  EXPECT_EQ(published_positions("minimax-m2", "MiniMaxAI/MiniMax-M2.7"), 204800);
   EXPECT_EQ(published_positions("qwen3-4b", "Qwen/Qwen3-4B-Instruct-2507-FP8"), 262144);
   EXPECT_EQ(published_positions("qwen3-4b", "Qwen/Qwen3-4B-FP8"), 40960);
   EXPECT_EQ(published_positions("qwen2.5-7b", "Qwen/Qwen2.5-7B-Instruct-1M"), 1010000) << "the longest name that fits";

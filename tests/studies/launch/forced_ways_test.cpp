@@ -107,6 +107,29 @@ TEST(ForcedWays, EitherDropoutIsForecastAlone) {
   for (const char* both : {"", "--hidden-dropout 0.2"}) EXPECT_EQ(trained(both), "both") << both;
 }
 
+/// Of a network that is named, the one that is not told is the network's: no dropout of Qwen's, none of attention's of
+/// OPT's.
+TEST(ForcedWays, TheDropoutThatIsNotToldIsTheNetworks) {
+  const auto trained = [](const std::string& text, const std::string& where) {
+    const auto launch = meant_launches::read_in(text, where);
+    LaunchHints hints;
+    hints.gpus = 8;
+    const auto reading = launch ? read_meaning(*launch, hints) : tl::unexpected(launch.error());
+    if (!reading) return to_text(reading.error());
+    const NetworkSpec& spec = reading->request.network->row;
+    return fmt::format("{}{}{}", spec.dropout ? "drops" : "none", spec.no_attention_dropout ? ", not scores" : "",
+        spec.no_hidden_dropout ? ", not the stream" : "");
+  };
+  const std::string swift = "megatron sft --model Qwen/Qwen2.5-7B --packing true --max_length 4096 ",
+                    bridge = "def run_8gpu_h100_config() -> ConfigContainer:\n    cfg = _pretrain_common()\n"
+                             "    cfg.model = AutoBridge.from_hf_pretrained('Qwen/Qwen3-8B').get_model_config()\n";
+  EXPECT_EQ(trained(swift + "--attention_dropout 0\n", "run.sh"), "none");
+  EXPECT_EQ(trained(swift + "--attention_dropout 0.1\n", "run.sh"), "drops, not the stream");
+  EXPECT_EQ(trained(swift + "--hidden_dropout 0.1\n", "run.sh"), "drops, not scores");
+  EXPECT_EQ(trained(bridge + "    cfg.model.attention_dropout = 0.0\n    return cfg\n", "run.py"), "none");
+  EXPECT_EQ(trained(bridge + "    cfg.model.hidden_dropout = 0.0\n    return cfg\n", "run.py"), "none");
+}
+
 /// Reinforcement learning is not the step that its arguments tell.
 TEST(ForcedWays, RolloutsInFrontOfAStepAreRefused) {
   EXPECT_THAT(of_megatron("--perform-rl-step"), HasSubstr("answers that are generated"));
@@ -140,6 +163,10 @@ TEST(ForcedWays, SwiftSwitchesShardsOffBesideMuon) {
   EXPECT_THAT(run("--optimizer muon"), AllOf(HasSubstr("megatron-swift"), Not(HasSubstr("zero=1"))));
   EXPECT_THAT(run("--optimizer muon --use_distributed_optimizer true"), Not(HasSubstr("zero=1")));
   EXPECT_THAT(run("--optimizer dist_muon"), HasSubstr("zero=1"));
+  for (const char* muon : {"muon", "dist_muon"})
+    EXPECT_THAT(
+        run(std::string("--use_megatron_fsdp true --optimizer ") + muon), HasSubstr("Megatron-FSDP does not take"));
+  EXPECT_THAT(run("--use_megatron_fsdp true --optimizer adam"), HasSubstr("zero=3"));
 }
 
 TEST(ForcedWays, ShardsThatTheNameOfAnOptimizerBrings) {

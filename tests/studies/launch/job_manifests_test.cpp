@@ -103,6 +103,27 @@ TEST_F(JobManifests, WordsOfATemplateAreFilledIn) {
   EXPECT_THAT(scenario(pytorch_job(shell, shell)).out, HasSubstr("\"layers\": 12"));
 }
 
+/// Scripts of a ConfigMap and of a block keep what they set themselves, and their functions' own arguments.
+TEST_F(JobManifests, ScriptsInsideAManifestFillThemselves) {
+  const std::string script =
+                        "run() { torchrun pretrain_gpt.py" + sizes + " --micro-batch-size $1 --num-layers ${LAYERS}; }",
+                    set = "LAYERS=12", call = "run 2";
+  const auto mapped = [&](const std::string& front) {
+    const std::string run = "command: [bash, /s/run.sh]\n              volumeMounts: [{name: here, mountPath: /s}]";
+    std::string all = pytorch_job(run, run);
+    const std::string volumes = "          volumes: [{name: here, configMap: {name: launch}}]\n";
+    for (std::size_t at = all.find("containers:\n"); at != all.npos;
+         at = all.find("containers:\n", at + 12 + volumes.size()))
+      all.insert(all.rfind('\n', at) + 1, volumes), at += volumes.size();
+    return all + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: launch}\ndata:\n  run.sh: |\n    " + front +
+           "\n    " + script + "\n    " + call + "\n";
+  };
+  const std::string defined = "--define LAYERS=24 --define 1=8";
+  const Ran own = scenario(mapped(set), defined), open = scenario(mapped("set -e"), "--define LAYERS=24");
+  EXPECT_THAT(own.out, AllOf(HasSubstr("\"layers\": 12"), HasSubstr("\"micro_batch\": 2"))) << own.err;
+  EXPECT_THAT(open.out, HasSubstr("\"layers\": 24")) << open.err;
+}
+
 /// A container's own variable goes over one of the ConfigMap: 4 sequences a pass, and not 2.
 TEST_F(JobManifests, TheLastValueOfAVariableCounts) {
   std::string words = sizes;

@@ -1,5 +1,6 @@
 // Launch and configuration files of public repositories other than NVIDIA's, restated (launches/public_sources.json
 // says where each is from and what a reader gets of it by hand): each is read right, or refused with the reason.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,6 +26,7 @@ Expected<LaunchReading> whole_reading(const RestatedLaunch& row) {
 std::string understood(const LaunchReading& reading, const std::string& key) {
   if (key == "network") return reading.request.network->id;
   if (key == "parameters") return std::to_string(parameter_count(reading.request.network->row));
+  if (key == "gradient_bytes") return fmt::format("{}", reading.request.stack->row.gradient_bytes);
   const auto found = reading.request.said().find(key);
   return found == reading.request.said().end() ? "(nothing)" : found->second.text;
 }

@@ -97,6 +97,46 @@ TEST(PythonRecipes, ExecutorsAreHeldAgainstTheTrainer) {
   EXPECT_THAT(run("account='a', nodes=4, ntasks_per_node=8"),
       HasSubstr("its executor has 4 nodes, and the recipe's trainer 2"));
   EXPECT_THAT(run("nodes=2, ntasks_per_node=4"), HasSubstr("its executor has 4 ranks a node"));
+  EXPECT_THAT(run("nodes=2, ntasks_per_node=1"), HasSubstr("its executor has 1 rank a node"));
+  for (const char* agree : {"nodes=2, ntasks_per_node=1, gpus_per_node=8", "nodes=2, gpus_per_node=8",
+           "nodes=2, ntasks_per_node=1, torchrun_nproc_per_node=8"})
+    EXPECT_THAT(run(agree), HasSubstr("nemo llama3-8b ")) << agree;
+}
+
+/// That of the run alone, with what is set of it later and what a function makes it with; and the recipe's own counts.
+TEST(PythonRecipes, TheExecutorOfTheRunCounts) {
+  const std::string front = "from nemo.collections import llm\nimport nemo_run as run\n",
+                    told = front + "recipe = llm.llama3_8b.pretrain_recipe(name='x', num_nodes=2, "
+                                   "num_gpus_per_node=8)\n",
+                    run = "run.run(recipe, executor=slurm)\n";
+  EXPECT_THAT(meaning_of(told +
+                             "slurm = run.SlurmExecutor(nodes=2, ntasks_per_node=8)\n"
+                             "here = run.LocalExecutor(ntasks_per_node=1)\n" +
+                             run,
+                  "run.py"),
+      HasSubstr("nemo llama3-8b "));
+  EXPECT_THAT(meaning_of(told +
+                             "slurm = run.SlurmExecutor(nodes=2, ntasks_per_node=8)\n"
+                             "slurm.ntasks_per_node = 4\n" +
+                             run,
+                  "run.py"),
+      HasSubstr("its executor has 4 ranks a node"));
+  EXPECT_THAT(meaning_of(told + "def cluster(nodes: int, gpus: int = 8):\n"
+                                "    made = run.SlurmExecutor(nodes=nodes, ntasks_per_node=gpus)\n    return made\n"
+                                "run.run(recipe, executor=cluster(4))\n",
+                  "run.py"),
+      HasSubstr("its executor has 4 nodes, and the recipe's trainer 2"));
+  LaunchSource source;
+  source.flag = find_launch_flag("--nemo");
+  source.file = "run.py";
+  const auto launch = read_launch_text(front +
+                                           "recipe = llm.llama3_8b.pretrain_recipe(name='x')\n"
+                                           "slurm = run.SlurmExecutor(nodes=4, ntasks_per_node=8)\n" +
+                                           run,
+      "run.py", source);
+  const auto reading = launch ? read_meaning(*launch, LaunchHints{}) : tl::unexpected(launch.error());
+  ASSERT_FALSE(reading) << "the recipe has one node unless told";
+  EXPECT_THAT(to_text(reading.error()), HasSubstr("its executor has 4 nodes, and the recipe's trainer 1"));
 }
 
 /// NeMo's own first example: 2 nodes of 4 GPUs unless told, of which the executor reads the numbers alone.
@@ -287,6 +327,81 @@ std::string notes_of_bridge(std::vector<std::string> words) {
   std::string names = fmt::format("{}\n", fmt::join(launch->notes, "\n"));
   for (const GivenArgument& given : launch->arguments) names += fmt::format("<{}>", given.name);
   return names;
+}
+
+const std::string deepseek =
+    "def run_1024gpu_h100_config() -> ConfigContainer:\n    cfg = _pretrain_common()\n"
+    "    cfg.model = AutoBridge.from_hf_pretrained('deepseek-ai/DeepSeek-V3').to_megatron_provider()\n"
+    "    cfg.model.tensor_model_parallel_size = 2\n    cfg.model.pipeline_model_parallel_size = 16\n"
+    "    cfg.model.expert_model_parallel_size = 64\n    cfg.model.expert_tensor_parallel_size = 1\n"
+    "    cfg.model.sequence_parallel = True\n    cfg.model.seq_length = 4096\n    cfg.model.mtp_num_layers = 1\n"
+    "    cfg.train.global_batch_size = 4096\n    cfg.train.micro_batch_size = 1\n"
+    "    cfg.model._pipeline_model_parallel_layout_builder = _get_deepseek_v3_pipeline_layout\n";
+
+std::string laid_out(const std::string& statements, std::vector<std::string> words = {}) {
+  LaunchSource source;
+  source.flag = find_launch_flag("--megatron");
+  source.file = "run.py", source.words = std::move(words);
+  const auto launch = read_launch_text(deepseek + statements + "    return cfg\n", "run.py", source);
+  const auto reading = launch ? read_meaning(*launch, LaunchHints{}) : tl::unexpected(launch.error());
+  if (!reading) return to_text(reading.error());
+  const auto layout = reading->request.said().find("layout");
+  return layout == reading->request.said().end() ? "none" : layout->second.text;
+}
+
+/// "Etttt|tttt|tmL": so many stages, a predictor and the loss on the last.
+std::string table_of(int stages, const std::string& each, const std::string& last) {
+  std::string text = "E";
+  for (int stage = 1; stage < stages; ++stage) text += each + "|";
+  return text + last + "mL";
+}
+
+/// The last word on the layers of stages counts: a text, the table's by a call, or what words behind the recipe say.
+TEST(PythonRecipes, ALayoutThatIsToldGoesOverTheTables) {
+  const std::string set = "    set_deepseek_v3_pipeline_model_parallel_layout(cfg.model",
+                    field = "    cfg.model.pipeline_model_parallel_layout = ", own = "Ettt|(tttt|)*14ttmL",
+                    text = "\"" + own + "\"", table = table_of(16, "tttt", "t");
+  EXPECT_EQ(laid_out(set + ")\n"), table);
+  EXPECT_EQ(laid_out(set + ")\n" + field + text + "\n"), own);
+  EXPECT_EQ(laid_out(field + text + "\n" + set + ")\n"), table);
+  EXPECT_EQ(laid_out(set + ", " + text + ")\n"), own);
+  EXPECT_EQ(laid_out(set + ", layout=" + text + ")\n"), own);
+  EXPECT_EQ(laid_out(set + ", None, mtp_standalone=False)\n"), table);
+  EXPECT_THAT(laid_out(set + ", mtp_standalone=True)\n"), HasSubstr("mtp_standalone true is not read"));
+  EXPECT_EQ(laid_out(field + "_get_deepseek_v3_pipeline_layout(16, 1)\n"), table);
+  EXPECT_EQ(laid_out(field + "_get_deepseek_v3_pipeline_layout(16, 1)\n" + field + text + "\n"), own);
+  EXPECT_THAT(laid_out(field + "_get_deepseek_v3_pipeline_layout(16, 1, two)\n"), HasSubstr("that is not read"));
+  EXPECT_THAT(laid_out(field + "laid_out_by_hand()\n"), HasSubstr("what lays layers on stages is not known"));
+  EXPECT_EQ(laid_out(set + ")\n", {"model.pipeline_model_parallel_layout=" + own}), own);
+}
+
+/// Stages that change behind the call keep the layout, and only words behind the recipe have it made again.
+TEST(PythonRecipes, ALayoutIsOfTheStagesOfItsCall) {
+  const std::string set = "    set_deepseek_v3_pipeline_model_parallel_layout(cfg.model)\n",
+                    eight = "    cfg.model.pipeline_model_parallel_size = 8\n",
+                    field = "    cfg.model.pipeline_model_parallel_layout = _get_deepseek_v3_pipeline_layout(16, 1)\n";
+  EXPECT_EQ(laid_out(eight + set), table_of(8, "tttttttt", "ttttt"));
+  EXPECT_THAT(laid_out(set + eight), HasSubstr("stands behind the layout"));
+  EXPECT_THAT(laid_out(field + eight), HasSubstr("is called for 16 stages of 1 chunks, and the recipe has 8 of 1"));
+  EXPECT_EQ(laid_out(set, {"model.pipeline_model_parallel_size=8"}), table_of(8, "tttttttt", "ttttt"));
+  EXPECT_THAT(laid_out(set, {"model.pipeline_model_parallel_size=6"}), HasSubstr("has no layout for 6 stages"));
+}
+
+/// Gradients are summed in 32 bits unless the precision settings say otherwise, whatever DDP is told; Kimi's optimizers
+/// say it.
+TEST(PythonRecipes, GradientsOfBridgeAreWide) {
+  const auto bytes = [](const std::string& more) {
+    const auto launch = read_in(bridge + more + "    return cfg\n", "run.py");
+    const auto reading = launch ? read_meaning(*launch, LaunchHints{}) : tl::unexpected(launch.error());
+    return reading ? fmt::format("{}", reading->request.stack->row.gradient_bytes) : to_text(reading.error());
+  };
+  const std::string made = "    cfg.mixed_precision = MixedPrecisionConfig(bf16=True, grad_reduce_in_fp32=False)\n";
+  EXPECT_EQ(bytes(""), "4");
+  EXPECT_EQ(bytes("    cfg.mixed_precision = bf16_mixed()\n"), "4");
+  EXPECT_EQ(bytes("    cfg.ddp.grad_reduce_in_fp32 = False\n"), "4");
+  EXPECT_EQ(bytes(made), "2");
+  EXPECT_EQ(bytes(made + "    _apply_kimi_k2_optimizer(cfg, \"adam\")\n"), "2");
+  EXPECT_EQ(bytes(made + "    _apply_kimi_k2_optimizer(cfg, \"muon\")\n"), "4");
 }
 
 /// Words that choose the function are no argument of it, and those that only begin alike are.

@@ -276,5 +276,27 @@ TEST(SettledPrograms, RanksOfSwiftThatSeeSeveralGpusAreRefused) {
   EXPECT_THAT(of("CUDA_VISIBLE_DEVICES=0,1 NPROC_PER_NODE=2"), HasSubstr("micro_batch=1"));
 }
 
+/// Variables of a YAML are as those of the shell, whose own come first.
+TEST(SettledPrograms, VariablesOfSwiftsYamlCount) {
+  const auto of = [](const std::string& variables, const std::string& front = "") {
+    const std::string run = "model: Qwen/Qwen2.5-7B-Instruct\ntuner_type: lora\ntorch_dtype: bfloat16\n"
+                            "per_device_train_batch_size: 1\nmax_length: 2048\nENV:\n" +
+                            variables;
+    const bool shell = !front.empty();
+    const auto launch = meant_launches::read_in(
+        shell ? "cat > run.yaml <<'EOF'\n" + run + "EOF\n" + front + " swift sft run.yaml\n" : run,
+        shell ? "run.sh" : "run.yaml");
+    LaunchHints hints;  // which tell no GPUs
+    hints.told.insert(FieldId::sequence);
+    const auto reading = launch ? read_meaning(*launch, hints) : tl::unexpected(launch.error());
+    return reading ? "gpus=" + reading->request.said().at("gpus").text : to_text(reading.error());
+  };
+  EXPECT_THAT(of("  CUDA_VISIBLE_DEVICES: '0,1'\n"), HasSubstr("2 GPUs for 1 rank of a node"));
+  EXPECT_THAT(of("  CUDA_VISIBLE_DEVICES: '0,1'\n  NPROC_PER_NODE: 2\n"), HasSubstr("gpus=2"));
+  EXPECT_THAT(of("  CUDA_VISIBLE_DEVICES: '0'\n"), HasSubstr("gpus=1"));
+  EXPECT_THAT(of("  NPROC_PER_NODE: 2\n", "NPROC_PER_NODE=4"), HasSubstr("gpus=4"));
+  EXPECT_THAT(of("  CUDA_VISIBLE_DEVICES: '0,1'\n", "CUDA_VISIBLE_DEVICES=0"), HasSubstr("gpus=1"));
+}
+
 }  // namespace
 }  // namespace stepcast::launch

@@ -68,8 +68,11 @@ std::string part_of_all(std::string_view expression) {
                           std::string_view("dDwWsSbB").find(expression[at]) == std::string_view::npos;
       if (number) return "";
     } else if (c == '{' || c == '[') {
+      const std::size_t begin = at + 1;
       at = expression.find(c == '{' ? '}' : ']', at + 2);
       if (at == expression.npos) return "";
+      // a sign that "]" stands behind, or a class of letters, may go on behind it
+      if (c == '[' && expression.substr(begin, at - begin).find_first_of("\\[") != expression.npos) return "";
     } else if (c == '(') {
       ++depth;
     } else if (c == ')') {

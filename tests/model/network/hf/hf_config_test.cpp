@@ -164,6 +164,25 @@ TEST(ReadHfConfig, GivesTheCountOfCheckpointsThatTheCatalogueLacks) {
   }
 }
 
+/// Keys of attention drop its weights, the others the stream; T5's one key drops both.
+TEST(ReadHfConfig, EitherDropoutIsReadAlone) {
+  const auto drops = [](const std::string& text) {
+    const auto read = read_hf_config(text, "config.json");
+    if (!read) return to_text(read.error());
+    const NetworkSpec& n = read->network;
+    return fmt::format("{}{}{}", n.dropout ? "drops" : "none", n.no_attention_dropout ? ", not scores" : "",
+        n.no_hidden_dropout ? ", not the stream" : "");
+  };
+  EXPECT_EQ(drops(llama_with("\"attention_dropout\": 0.0")), "none");
+  EXPECT_EQ(drops(llama_with("\"attention_dropout\": 0.1")), "drops, not the stream");
+  const std::string gpt2 = R"({"architectures": ["GPT2LMHeadModel"], "n_embd": 768, "n_layer": 12, "n_head": 12,
+      "vocab_size": 50257, "n_positions": 1024)";
+  EXPECT_EQ(drops(gpt2 + "}"), "drops") << "its class has 0.1 for all three";
+  EXPECT_EQ(drops(gpt2 + R"(, "attn_pdrop": 0.0})"), "drops, not scores");
+  EXPECT_EQ(drops(gpt2 + R"(, "resid_pdrop": 0, "embd_pdrop": 0})"), "drops, not the stream");
+  EXPECT_EQ(drops(gpt2 + R"(, "resid_pdrop": 0, "embd_pdrop": 0, "attn_pdrop": 0})"), "none");
+}
+
 /// Apart from names and lengths, which a config does not hold. Where no layer is plain, the plain width says nothing.
 std::string shape_of(NetworkSpec n) {
   n.id = n.name = "same";

@@ -275,6 +275,11 @@ TEST(StoredWeights, OneProductIsNotWhatItIsJoinedWith) {
   EXPECT_EQ(wide_weights(R"("re:.*(k|v)_proj")"),
       (Names{"attn.qkv.K", "attn.qkv.V", "mixer.in.K", "mixer.in.K.in", "mixer.in.V", "mixer.in.V.in"}));
   EXPECT_EQ(wide_weights(R"("re:.*[kv]_proj")").size(), 6U);
+  // what stands in a set stands in no name that it finds
+  const Names each = wide_weights(R"("re:.*[.]v_proj")");
+  EXPECT_EQ(each.size(), 3U);
+  EXPECT_EQ(wide_weights(R"("re:.*[[:alnum:]_.of_letters]v_proj")"), each);
+  EXPECT_EQ(wide_weights(R"("re:.*[\\].of_letters]v_proj")"), each);
   EXPECT_EQ(wide_weights(R"("re:.*mlp\\.up_proj")"), (Names{"mlp.up"}));
   EXPECT_EQ(wide_weights(R"("model.layers.1.mlp.*up_proj")"), (Names{"expert.up 1", "mlp.up 1", "shared.up 1"}));
   EXPECT_EQ(wide_weights(R"("*mlp.gate_up_proj")"), (Names{"mlp.gate", "mlp.up"}));

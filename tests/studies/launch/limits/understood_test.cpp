@@ -234,6 +234,15 @@ TEST(UnderstoodLaunch, ProgramsThatTrainSomethingElseAreRefused) {
   Launch launch = given_launch("megatron-lm", with_gpt({}), 64);
   launch.program = "pretrain_gpt.py";
   EXPECT_TRUE(understood(launch, false)->empty());
+  for (const char* other : {"dpo.py", "train_dpo.py", "dpo_vlm.py", "kto.py", "ppo/ppo_tldr.py", "rloo.py", "gkd.py",
+           "train_distill.py", "swift kto", "simpo2.py", "mpo_vlm.py", "prm.py", "sft_video_llm.py"}) {
+    launch.program = other;
+    EXPECT_FALSE(understood(launch, false)) << other;
+  }
+  for (const char* plain : {"tempo_train.py", "compo_run.py", "distillery.py", "train_endpoint.py", "hydrocpo.py"}) {
+    launch.program = plain;
+    EXPECT_TRUE(understood(launch, false)) << plain;
+  }
 }
 
 TEST(UnderstoodLaunch, AFileThatIsNotThereIsAWarning) {

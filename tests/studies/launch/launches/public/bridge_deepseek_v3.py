@@ -4,6 +4,7 @@ from megatron.bridge import AutoBridge
 from megatron.bridge.recipes.common import _pretrain_common
 from megatron.bridge.training.comm_overlap import CommOverlapConfig
 from megatron.bridge.training.config import ConfigContainer
+from megatron.bridge.training.mixed_precision import MixedPrecisionConfig
 
 
 def deepseek_v3_pretrain_1024gpu_h100_bf16_config() -> ConfigContainer:
@@ -32,6 +33,7 @@ def deepseek_v3_pretrain_1024gpu_h100_bf16_config() -> ConfigContainer:
     cfg.model.recompute_granularity = None
     cfg.train.global_batch_size = 4096
     cfg.train.micro_batch_size = 1
+    cfg.mixed_precision = MixedPrecisionConfig(bf16=True, grad_reduce_in_fp32=False)
     cfg.optimizer.use_precision_aware_optimizer = True
     cfg.optimizer.main_grads_dtype = torch.bfloat16
     cfg.comm_overlap = CommOverlapConfig(tp_comm_overlap=False)

@@ -4,6 +4,7 @@ from megatron.bridge import AutoBridge
 from megatron.bridge.recipes.common import _pretrain_common
 from megatron.bridge.training.comm_overlap import CommOverlapConfig
 from megatron.bridge.training.config import ConfigContainer
+from megatron.bridge.training.mixed_precision import MixedPrecisionConfig
 
 
 def kimi_k2_pretrain_512gpu_h100_bf16_config() -> ConfigContainer:
@@ -24,6 +25,7 @@ def kimi_k2_pretrain_512gpu_h100_bf16_config() -> ConfigContainer:
     cfg.train.global_batch_size = 4096
     cfg.train.micro_batch_size = 1
     cfg.model.moe_token_dispatcher_type = "alltoall"
+    cfg.mixed_precision = MixedPrecisionConfig(bf16=True, grad_reduce_in_fp32=True)
     cfg.comm_overlap = CommOverlapConfig(tp_comm_overlap=False)
     _apply_kimi_k2_optimizer(cfg, "muon")
     cfg.ddp.overlap_grad_reduce = True
