@@ -10,7 +10,7 @@
 namespace stepcast::calibrate {
 namespace {
 
-HyperConnectionLaw made_law() {
+HyperConnectionLaw made_mixing_law() {
   HyperConnectionLaw law;
   law.t0 = Seconds(6e-6), law.per_row_byte = Seconds(5e-11);
   law.near_bytes = Bytes(4e7), law.near_rate = BytesPerSecond(6e12), law.memory = BytesPerSecond(3e12);
@@ -24,7 +24,7 @@ std::vector<HyperConnectionTiming> mixing_table(const std::string& release, Hype
   for (const double width : {4096, 7168})
     for (double positions = 1; positions <= 65536; positions *= octaves == 0 ? 2 : std::sqrt(2.0)) {
       HyperConnectionTiming row{"h100-sxm", "vllm", release, {part, positions, 4, width}, {}};
-      row.time = hyper_connection_time(made_law(), row.shape).time;
+      row.time = hyper_connection_time(made_mixing_law(), row.shape).time;
       rows.push_back(row);
     }
   return rows;
@@ -83,7 +83,7 @@ TEST(FitHyperConnection, StreamsOfOneLengthLeaveTheirShareOfTheStartToIt) {
   const auto fits = fit_hyper_connections(rows);
   ASSERT_EQ(fits.size(), 1U);
   EXPECT_EQ(fits.front().law.per_row_byte.value(), 0);
-  const HyperConnectionLaw made = made_law();
+  const HyperConnectionLaw made = made_mixing_law();
   EXPECT_NEAR(fits.front().law.t0 / (made.t0 + made.per_row_byte * (4 * 4096 * 2)), 1, 0.05);
 }
 
