@@ -205,7 +205,7 @@ Profile scaled_profile(const Profile& profile, const Gpu& from, const Gpu& to) {
     mark_transferred(law);
   }
   for (HyperConnectionLaw& law : out.hyper_connections) {
-    law.near_rate = law.near_rate * memory, law.memory = law.memory * memory;
+    law.near_rate = law.near_rate * memory, law.memory = law.memory * memory;  // near_bytes are no cache's
     law.source = std::max(law.source, Source::transferred);
     law.spread = transferred_spread(law.spread), law.held_out = {};
   }

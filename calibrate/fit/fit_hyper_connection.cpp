@@ -24,15 +24,24 @@ struct TimedMixing {
 using Mixings = std::vector<const TimedMixing*>;
 
 // t0, seconds per byte of a position's streams, the first bytes and the seconds of each, seconds per byte beyond them,
-// softness. Starts with the level-2 caches of Hopper and of Blackwell, which hold some part of what goes through them.
+// softness. The bend is searched from the level-2 caches of Hopper and of Blackwell; it ends where the times have it.
 constexpr FitParameter t0{5e-6, 1e-8, 1e-3}, per_row_byte{1e-11, 1e-14, 1e-8}, near_time{1e-13, 1e-15, 1e-11},
     far_time{3e-13, 1e-14, 1e-11}, softness{2, 0.7, 10};
 constexpr double near_starts[] = {2.5e7, 6.3e7}, least_near = 1e6, most_near = 6.3e8;
 
 HyperConnectionLaw with(HyperConnectionLaw law, std::span<const double> p) {
-  law.t0 = Seconds(p[0]), law.per_row_byte = Seconds(p[1]), law.near_bytes = Bytes(p[2]);
-  law.near_rate = BytesPerSecond(1 / p[3]), law.memory = BytesPerSecond(1 / p[4]), law.softness = p[5];
+  const bool lengths = p.size() == 6;
+  law.t0 = Seconds(p[0]), law.per_row_byte = Seconds(lengths ? p[1] : 0);
+  const auto moving = p.last(4);
+  law.near_bytes = Bytes(moving[0]), law.near_rate = BytesPerSecond(1 / moving[1]);
+  law.memory = BytesPerSecond(1 / moving[2]), law.softness = moving[3];
   return law;
+}
+
+/// Streams of one length do not tell what of the start grows with them: it is all t0's then.
+bool tell_lengths_apart(const Mixings& shapes) {
+  const auto length = [](const TimedMixing* one) { return one->shape.streams * one->shape.width; };
+  return std::ranges::any_of(shapes, [&](const TimedMixing* one) { return length(one) != length(shapes.front()); });
 }
 
 HyperConnectionLaw fit_law(const HyperConnectionLaw& form, const Mixings& shapes) {
@@ -45,8 +54,9 @@ HyperConnectionLaw fit_law(const HyperConnectionLaw& form, const Mixings& shapes
   };
   Fit best;
   for (const double near : near_starts) {
-    const std::array parameters{
-        t0, per_row_byte, FitParameter{near, least_near, most_near}, near_time, far_time, softness};
+    std::vector<FitParameter> parameters{t0};
+    if (tell_lengths_apart(shapes)) parameters.push_back(per_row_byte);
+    parameters.insert(parameters.end(), {{near, least_near, most_near}, near_time, far_time, softness});
     Fit fit = fit_log_error(model, measured, parameters);
     if (best.parameters.empty() || fit.loss < best.loss) best = std::move(fit);
   }
@@ -95,6 +105,7 @@ FittedHyperConnection fitted_mixing(
   for (const auto& [shape, seconds] : timed) {
     const auto& [streams, width, positions] = shape;
     shapes.push_back({{out.law.part, positions, streams, width}, percentile(seconds, 0.5), fold_by.at(shape)});
+    out.held_in.push_back({shapes.back().shape, shapes.back().fold});
     out.rows += seconds.size();
   }
   out.shapes = shapes.size();
@@ -102,17 +113,33 @@ FittedHyperConnection fitted_mixing(
   return out;
 }
 
-}  // namespace
-
-std::vector<FittedHyperConnection> fit_hyper_connections(std::span<const HyperConnectionTiming> rows) {
+std::map<MixingTable, MixingTimes> mixing_tables(std::span<const HyperConnectionTiming> rows) {
   std::map<MixingTable, MixingTimes> tables;
   for (const HyperConnectionTiming& row : rows)
     tables[{row.gpu, row.shape.part, row.engine, row.release}][key_of(row.shape)].push_back(row.time.value());
+  return tables;
+}
+
+}  // namespace
+
+std::vector<FittedHyperConnection> fit_hyper_connections(std::span<const HyperConnectionTiming> rows) {
+  const std::map<MixingTable, MixingTimes> tables = mixing_tables(rows);
   std::vector<FittedHyperConnection> fitted;
   for (const auto& [key, shapes] : tables)
     if (shapes.size() >= fewest_hyper_connection_shapes)
       fitted.push_back(fitted_mixing(key, shapes, mixing_folds(tables, key)));
   return fitted;
+}
+
+std::vector<LeftOutTable> left_out_of(std::span<const HyperConnectionTiming> rows) {
+  std::vector<LeftOutTable> left;
+  for (const auto& [key, shapes] : mixing_tables(rows)) {
+    if (shapes.size() >= fewest_hyper_connection_shapes) continue;
+    const auto& [gpu, part, engine, release] = key;
+    LeftOutTable& table = left.emplace_back(LeftOutTable{gpu, to_text(part), engine, release, 0, shapes.size()});
+    for (const auto& [shape, times] : shapes) table.rows += times.size();
+  }
+  return left;
 }
 
 }  // namespace stepcast::calibrate

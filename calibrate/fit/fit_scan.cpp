@@ -156,16 +156,32 @@ FittedScan fitted_table(const TableKey& key, const ShapeTimes& timed, const std:
   return out;
 }
 
-}  // namespace
-
-std::vector<FittedScan> fit_scans(std::span<const ScanTiming> rows) {
+std::map<TableKey, ShapeTimes> scan_tables(std::span<const ScanTiming> rows) {
   std::map<TableKey, ShapeTimes> tables;
   for (const ScanTiming& row : rows)
     tables[{row.gpu, row.shape.function->name, row.engine, row.release, row.kernel}][key_of(row.shape)].push_back(&row);
+  return tables;
+}
+
+}  // namespace
+
+std::vector<FittedScan> fit_scans(std::span<const ScanTiming> rows) {
+  const std::map<TableKey, ShapeTimes> tables = scan_tables(rows);
   std::vector<FittedScan> fitted;
   for (const auto& [key, shapes] : tables)
     if (shapes.size() >= fewest_scan_shapes) fitted.push_back(fitted_table(key, shapes, folds_of(tables, key)));
   return fitted;
+}
+
+std::vector<LeftOutTable> left_out_of(std::span<const ScanTiming> rows) {
+  std::vector<LeftOutTable> left;
+  for (const auto& [key, shapes] : scan_tables(rows)) {
+    if (shapes.size() >= fewest_scan_shapes) continue;
+    const auto& [gpu, function, engine, release, kernel] = key;
+    LeftOutTable& table = left.emplace_back(LeftOutTable{gpu, function, engine, release, 0, shapes.size()});
+    for (const auto& [shape, times] : shapes) table.rows += times.size();
+  }
+  return left;
 }
 
 }  // namespace stepcast::calibrate

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/fit/left_out.h"
 #include "calibrate/rows/scan_timing.h"
 #include "model/profile/profile.h"
 
@@ -28,5 +29,7 @@ inline constexpr std::size_t fewest_scan_shapes = 20;
 
 /// By GPU, function, engine, release and kernel, in the alphabet's order.
 std::vector<FittedScan> fit_scans(std::span<const ScanTiming> rows);
+/// Those of too few shapes, in the same order.
+std::vector<LeftOutTable> left_out_of(std::span<const ScanTiming> rows);
 
 }  // namespace stepcast::calibrate

@@ -38,6 +38,15 @@ const HyperConnectionLaw* timed_law(const Profile& profile, HyperConnectionPart 
   return plain;
 }
 
+HyperConnectionLaw mixing_law(const Profile& profile, HyperConnectionPart part, std::string_view kernels) {
+  const HyperConnectionLaw* own = timed_law(profile, part, kernels);
+  return own != nullptr ? *own : transferred_law(profile, part);
+}
+
+Seconds mixing_start(const HyperConnectionLaw& law, const HyperConnectionShape& shape) {
+  return law.t0 + law.per_row_byte * (shape.streams * shape.width * shape.element_bytes);
+}
+
 }  // namespace
 
 const char* to_text(HyperConnectionPart part) { return part == HyperConnectionPart::pre ? "pre" : "post"; }
@@ -48,8 +57,7 @@ Bytes bytes_of(const HyperConnectionShape& shape) {
 
 KernelTime hyper_connection_time(const HyperConnectionLaw& law, const HyperConnectionShape& shape) {
   const Bytes all = bytes_of(shape), near = std::min(all, law.near_bytes);
-  const Seconds start = law.t0 + law.per_row_byte * (shape.streams * shape.width * shape.element_bytes),
-                moving = near / law.near_rate + (all - near) / law.memory;
+  const Seconds start = mixing_start(law, shape), moving = near / law.near_rate + (all - near) / law.memory;
   KernelTime out;
   out.time = Seconds(
       std::pow(std::pow(start.value(), law.softness) + std::pow(moving.value(), law.softness), 1 / law.softness));
@@ -60,8 +68,11 @@ KernelTime hyper_connection_time(const HyperConnectionLaw& law, const HyperConne
 }
 
 KernelTime hyper_connection_time(const Profile& profile, const HyperConnectionShape& shape, std::string_view kernels) {
-  const HyperConnectionLaw* own = timed_law(profile, shape.part, kernels);
-  return hyper_connection_time(own != nullptr ? *own : transferred_law(profile, shape.part), shape);
+  return hyper_connection_time(mixing_law(profile, shape.part, kernels), shape);
+}
+
+Seconds hyper_connection_start(const Profile& profile, const HyperConnectionShape& shape, std::string_view kernels) {
+  return mixing_start(mixing_law(profile, shape.part, kernels), shape);
 }
 
 }  // namespace stepcast

@@ -24,5 +24,8 @@ KernelTime hyper_connection_time(const HyperConnectionLaw& law, const HyperConne
 /// `kernels`: the engine's whose they are (HyperConnectionLaw); "" in training.
 KernelTime hyper_connection_time(
     const Profile& profile, const HyperConnectionShape& shape, std::string_view kernels = {});
+/// What it takes of that before bytes move.
+Seconds hyper_connection_start(
+    const Profile& profile, const HyperConnectionShape& shape, std::string_view kernels = {});
 
 }  // namespace stepcast

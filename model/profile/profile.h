@@ -137,7 +137,9 @@ enum class HyperConnectionPart : std::uint8_t { pre, post };
 
 /// One of them, forward, around one sublayer: t = pn(softness; t0 + per_row_byte R, near/near_rate + far/memory), where
 /// R are the bytes of a position's streams, `near` are the first bytes that go through memory, at most `near_bytes`,
-/// and `far` is the rest. t0 holds launches and the rounds of Sinkhorn's iteration, 20 of which were timed.
+/// and `far` is the rest. `near_bytes` is a bend that the fit puts where the times have one, no cache: in most laws the
+/// first bytes go slower than the others. t0 holds launches and the rounds of Sinkhorn's iteration, 20 of which were
+/// timed.
 struct HyperConnectionLaw {
   HyperConnectionPart part = HyperConnectionPart::pre;
   Seconds t0, per_row_byte;

@@ -235,6 +235,14 @@ WorkParts CostModel::parts(const KernelWork& work) const {
     case KernelClass::pointwise:
     case KernelClass::lookup:
     case KernelClass::scan:
+      if (work.streams > 0) {
+        // The bytes are the law's, which reads the streams twice for `pre`; its product is in fp32 (coefficients() in
+        // network/blocks/transformer_mixer.cpp).
+        const HyperConnectionShape shape = mixing_shape(work);
+        parts = {
+            Precision::fp32, work.element_bytes, bytes_of(shape), Bytes(), hyper_connection_start(*profile_, shape)};
+        break;
+      }
       parts = {work.element_bytes >= 4 ? Precision::fp32 : rate_for(work.element_bytes, precision_), work.element_bytes,
           work.bytes, Bytes(), profile_->memory.t0};
       break;

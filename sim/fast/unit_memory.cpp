@@ -86,6 +86,7 @@ double least_tensor_bytes(
   std::vector<Layers> kinds;
   for (const BlockRun& run : layers)
     kinds.push_back({static_cast<double>(run.count), once.block(run.block).persistent, units.saved({{run.block, 1}})});
+  if (kinds.empty()) return 0;    // no block of the Program is a layer
   std::vector<double> in_flight;  // by rank, of a layer wherever it lies on the rank, at one moment
   for (const std::vector<std::vector<int>>& moments : held) {
     int most = 0;

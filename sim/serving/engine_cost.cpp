@@ -125,8 +125,11 @@ double largest_draw(double count) {
   return std::lerp(means[below], means[below + 1], doublings - static_cast<double>(below));
 }
 
-std::string_view tuned_as(const IterationTypes& types) {
-  return types.experts_alone ? types.narrow_experts : stepcast::to_text(types.products);
+std::string_view tuned_as(const IterationTypes& types, const Engine& engine, std::string_view architecture) {
+  const bool own_row = std::ranges::any_of(engine.tunings, [&](const Engine::Tuning& row) {
+    return row.products_in == types.narrow_experts && (row.architecture.empty() || row.architecture == architecture);
+  });
+  return types.experts_alone && own_row ? types.narrow_experts : stepcast::to_text(types.products);
 }
 
 const char* to_text(Binding binding) {
@@ -137,8 +140,9 @@ const char* to_text(Binding binding) {
 EngineCost::EngineCost(
     const CostModel& moves, const Profile& profile, const Engine& engine, const IterationTypes& types)
     : moves_(&moves), profile_(&profile), engine_(&engine),
-      tuning_(find_tuning(engine, moves.machine().gpu.architecture, std::string(tuned_as(types)))), types_(types),
-      forward_software_(software_of(profile, engine, false, false)),
+      tuning_(find_tuning(engine, moves.machine().gpu.architecture,
+          std::string(tuned_as(types, engine, moves.machine().gpu.architecture)))),
+      types_(types), forward_software_(software_of(profile, engine, false, false)),
       decode_software_(software_of(profile, engine, true, false)),
       latent_software_(software_of(profile, engine, true, true)) {}
 
@@ -150,7 +154,7 @@ EnginePrice EngineCost::product(const KernelWork& work, double m, const Routing&
   if (work.experts > 0 && engine_->same_experts) query.m = std::max(1.0, routing.tokens);
   // Of weights that are narrower than what is multiplied the bytes are saved.
   const bool beside = types_.experts_alone && work.experts == 0;
-  const double kept = beside ? operand_bytes(types_.products) : types_.weight_bytes;
+  const double kept = beside ? types_.beside_experts : types_.weight_bytes;
   const auto saved = [&] {
     const double less = work.keeps_width ? 0 : operand_bytes(query.precision) - kept;
     return Bytes(less * query.batch * query.n * query.k);
@@ -187,6 +191,9 @@ EnginePrice EngineCost::product(const KernelWork& work, double m, const Routing&
   const FlopsPerSecond peak = gpu.peak[static_cast<std::size_t>(query.precision)];
   const Seconds multiplied = peak.value() > 0 ? flops_of(query) / peak : Seconds(0);
   price.roof = std::min(price.time, std::max(least, multiplied));
+  // mxfp4 beside fp8 in blocks (DeepSeek V4): no table and no record of an engine has such kernels.
+  if (work.experts > 0 && types_.experts_alone && types_.block_scaled)
+    price.source = Source::assumed, price.extrapolated = true;
   return price;
 }
 
@@ -324,7 +331,7 @@ EnginePrice EngineCost::mixing(const KernelWork& work, double m) const {
   const KernelTime time = hyper_connection_time(*profile_, shape, engine_->kernels);
   EnginePrice price =
       price_of(time, "mixing of streams", time.bound == Bound::launch ? Binding::launch : Binding::activations);
-  price.bytes = bytes_of(shape);
+  price.bytes = bytes_of(shape), price.extrapolated = true;  // no engine's mixing was timed in iterations
   return price;
 }
 

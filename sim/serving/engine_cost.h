@@ -19,13 +19,14 @@ struct IterationTypes {
   Precision attention = Precision::bf16;  ///< of the cache, too
   double weight_bytes = 2;                ///< with scales
   bool block_scaled = false;              ///< fp8 with a scale per block of 128
-  bool experts_alone = false;             ///< all weights but theirs are as wide as what is multiplied
+  bool experts_alone = false;             ///< `weight_bytes` are those of experts
+  double beside_experts = 2;              ///< of the other weights then, with scales
   std::string_view narrow_experts;        ///< the name of their type then: kernels of its own multiply it
   double gathered_bytes = 2;              ///< of an element of tokens that are gathered for experts, with scales
 };
 
-/// The number type that rows of tunings name.
-std::string_view tuned_as(const IterationTypes& types);
+/// The number type that rows of tunings name: of experts alone where a row has it, else what is multiplied.
+std::string_view tuned_as(const IterationTypes& types, const Engine& engine, std::string_view architecture);
 
 /// What a part of an iteration waits for.
 enum class Binding : std::uint8_t { weights, cache, compute, activations, launch, links, host };

@@ -317,9 +317,10 @@ IterationTime IterationForm::time(std::span<const Rows> rows, const EngineCost& 
   constexpr double rounding = 1e-9;
   const Seconds waited = out.time - out.kernels - out.moves;
   if (waited > out.time * rounding) out.host = waited;
-  // The interval of a fitted tuning is that of networks that were left out, whose products were of such sizes too.
+  // The interval of a fitted tuning is that of networks that were left out, whose products were of such sizes too. None
+  // of them had kernels that nobody timed.
   const auto in_spread = [&](const IterationPart& part) {
-    return !tuning.fitted.empty() && part.kernel == KernelClass::gemm;
+    return !tuning.fitted.empty() && part.kernel == KernelClass::gemm && part.source != Source::assumed;
   };
   double extrapolated = 0;
   for (const IterationPart& part : out.parts)

@@ -281,7 +281,7 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
   TRY(check_latents(network.row, engine));
   see_all_keys(network.row, engine, serving.assumptions);
   TRY(leave_picks_of_parts(network.row, wishes.tp, serving.assumptions));
-  if (wishes.mapping.where.empty()) fill_vocabulary(network.row, wishes.tp, serving.assumptions);
+  if (wishes.mapping.where.empty()) TRY(fill_vocabulary(network.row, wishes.tp, engine, serving.assumptions));
   const run::Chosen<NetworkSpec> whole = network;
   const run::Chosen<Machine> where = machine;
   network.row.mtp_layers = 0;  // they guess, and the iteration itself does without them
@@ -295,7 +295,8 @@ Expected<Serving> serving_of(const ServingWishes& wishes, run::Chosen<NetworkSpe
   serving.widths = own_widths(settled, serving.network(), wishes.predicts_behind);
   serving.types = settled.types, serving.cache_element_bytes = settled.cache_element_bytes;
   serving.assumptions.insert(serving.assumptions.end(), settled.assumptions.begin(), settled.assumptions.end());
-  if (settled.stored_in_blocks) TRY(check_blocks(serving.scenario, serving.groups, engine));
+  if (settled.stored_in_blocks)
+    TRY(check_blocks(serving.scenario, settled.types.experts_alone, serving.groups, engine));
   if (serving.scenario.split)
     for (std::string& doubled : doubled_key_heads(serving.network(), serving.tensor_ways, engine))
       serving.assumptions.push_back(std::move(doubled));
@@ -379,10 +380,9 @@ Expected<Serving> serving_of(const ServingWishes& wishes) {
 double Serving::weight_bytes(const Held& held) const {
   const double layers = held.all - held.experts - held.wide;
   constexpr double wide = 2;
-  const double beside = operand_bytes(types.products) + (types.block_scaled ? 4.0 / (128 * 128) : 0);
   const double narrow_experts = held.experts - held.wide_experts;
   return (narrow_experts * types.weight_bytes + held.wide_experts * wide) * (1 + expert_copies) +
-         layers * (types.experts_alone ? beside : types.weight_bytes) + held.wide * wide;
+         layers * (types.experts_alone ? types.beside_experts : types.weight_bytes) + held.wide * wide;
 }
 
 double Serving::weight_bytes() const {

@@ -19,6 +19,7 @@ struct EngineRule {
   bool whole_blocks;     ///< a rank's width of a product in blocks of fp8 is one of whole blocks
   bool longest_fits;     ///< the cache holds one request of the longest that it is told to take
   bool copies_groups;    ///< each rank has a copy of the one group of heads that a state-space layer has
+  bool fills_to_64;      ///< the vocabulary is filled up to whole runs of 64 rows, whatever tp is, which tp divides
 };
 // vLLM: model_executor/models/llama.py, "assert self.total_num_kv_heads % tp_size == 0" (issues 5951, 16021), and
 // quantization/utils/fp8_utils.py, validate_fp8_block_shape (issues 17569, 25292). SGLang: srt/models/llama.py and
@@ -28,9 +29,12 @@ struct EngineRule {
 // others take shorter ones then: SGLang's srt/managers/scheduler.py, max_req_len; TensorRT-LLM's
 // _torch/pyexecutor/_util.py. Groups: vLLM model_executor/layers/mamba/mamba_mixer2.py, "n_groups % tp_size == 0 or
 // n_groups == 1", and SGLang srt/layers/attention/mamba/mamba.py, the same; TensorRT-LLM
-// _torch/modules/mamba/mamba2_mixer.py splits groups alone.
-constexpr EngineRule engine_rules[] = {
-    {"vllm", true, true, true, true}, {"sglang", true, true, false, true}, {"tensorrt-llm", true, false, false, false}};
+// _torch/modules/mamba/mamba2_mixer.py splits groups alone. Vocabularies: vLLM
+// model_executor/layers/vocab_parallel_embedding.py fills up to DEFAULT_VOCAB_PADDING_SIZE (64), then
+// "divide(self.num_embeddings_padded, self.tp_size)", which asserts; SGLang srt/layers/vocab_parallel_embedding.py, the
+// same on GPUs. TensorRT-LLM fills up to a row a rank (_torch/modules/embedding.py, padding_size).
+constexpr EngineRule engine_rules[] = {{"vllm", true, true, true, true, true},
+    {"sglang", true, true, false, true, true}, {"tensorrt-llm", true, false, false, false, false}};
 
 /// nullptr: an engine of one's own, or one whose rules nobody told.
 const EngineRule* rule_of(const Engine& engine) {
@@ -74,7 +78,8 @@ bool copies_groups(const Engine& engine) {
   return rule != nullptr && rule->copies_groups;
 }
 
-Expected<void> check_blocks(const run::Scenario& scenario, std::int64_t groups, const Engine& engine) {
+Expected<void> check_blocks(
+    const run::Scenario& scenario, bool experts_apart, std::int64_t groups, const Engine& engine) {
   constexpr std::int64_t block = 128;
   const EngineRule* rule = rule_of(engine);
   if (rule == nullptr || !rule->whole_blocks || !scenario.split) return {};
@@ -88,7 +93,7 @@ Expected<void> check_blocks(const run::Scenario& scenario, std::int64_t groups, 
     bool there;
     std::int64_t all, ways;
   };
-  for (const Width& width : {Width{"experts", experts, n.experts.ffn_hidden, s.etp},
+  for (const Width& width : {Width{"experts", experts && !experts_apart, n.experts.ffn_hidden, s.etp},
            Width{"shared experts", shared, n.experts.shared_ffn_hidden, s.tp},
            Width{"the MLP", dense, n.ffn_hidden, s.tp}}) {
     if (!width.there || width.ways == 1 || width.all % (block * width.ways) == 0) continue;
@@ -126,15 +131,30 @@ Expected<void> check_positions(const SequencePositions& positions, const Engine&
       fmt::format("at most {}, or a config.json whose rope_scaling stretches them", network - added));
 }
 
-/// vLLM and SGLang: DEFAULT_VOCAB_PADDING_SIZE of layers/vocab_parallel_embedding.py, 64 rows. TensorRT-LLM fills up to
-/// a row a rank (tensorrt_llm/_torch/modules/embedding.py, padding_size), which is fewer than 64 rows less.
-void fill_vocabulary(NetworkSpec& network, std::int64_t tp, std::vector<std::string>& assumptions) {
+/// Of engines that fill up as tp wants it, and of those that nobody knows: whole runs of 64 rows that tp divides, which
+/// are fewer than 64 rows a rank more than TensorRT-LLM has.
+Expected<void> fill_vocabulary(
+    NetworkSpec& network, std::int64_t tp, const Engine& engine, std::vector<std::string>& assumptions) {
   constexpr std::int64_t rows = 64;
-  if (tp <= 1 || network.vocab == 0 || network.vocab % tp == 0) return;
-  const std::int64_t step = std::lcm(rows, tp), filled = (network.vocab + step - 1) / step * step;
+  if (tp <= 1 || network.vocab == 0) return {};
+  const auto filled_to = [&](std::int64_t step) { return (network.vocab + step - 1) / step * step; };
+  const EngineRule* rule = rule_of(engine);
+  const bool heads_fit = network.heads % tp == 0;  // else they are told of first
+  if (rule != nullptr && rule->fills_to_64 && heads_fit && filled_to(rows) % tp != 0) {
+    std::vector<std::int64_t> legal = run::divisors(network.heads > 0 ? network.heads : filled_to(rows));
+    std::erase_if(legal, [&](std::int64_t ways) { return filled_to(rows) % ways != 0; });
+    return fail("--tp",
+        fmt::format(
+            "{} rows of the vocabulary, filled up to {}, on {} ranks, which do not divide them: {} does not start",
+            network.vocab, filled_to(rows), tp, engine.name),
+        fmt::format("legal tp: {}", run::nearest_values(legal, tp)));
+  }
+  if (network.vocab % tp == 0) return {};
+  const std::int64_t filled = filled_to(std::lcm(rows, tp));
   assumptions.push_back(
       fmt::format("vocabulary of {} rows is filled up to {}, which {} ranks split", network.vocab, filled, tp));
   network.vocab = filled;
+  return {};
 }
 
 std::vector<std::string> doubled_key_heads(const NetworkSpec& network, std::int64_t tp, const Engine& engine) {

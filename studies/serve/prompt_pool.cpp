@@ -24,7 +24,7 @@ std::vector<sim::ServingRequest> read_alone(std::vector<sim::ServingRequest> req
 
 Error error_of_prompts(Error error) {
   for (const char* flag : {"--machine", "--engine", "--gpus", "--node-gpus", "--tp", "--pp", "--ep", "--dp-attention"})
-    error = renamed_front(std::move(error), flag, fmt::format("--prefill{}", flag + 1));
+    error = renamed_place(std::move(error), flag, fmt::format("--prefill{}", flag + 1));
   return error;
 }
 

@@ -1,6 +1,10 @@
 #include "sim/cost.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
+
+#include "model/profile/hyper_connection_law.h"
 
 #include "tests/sim/small_program.h"
 
@@ -170,6 +174,26 @@ TEST(WorkParts, NarrowPlansCastDown) {
   EXPECT_EQ(Costs().model(Precision::fp8).parts(work).precision, Precision::bf16);
   work.kernel = KernelClass::attention;
   EXPECT_EQ(Costs().model(Precision::fp8).parts(work).precision, Precision::bf16);
+}
+
+/// What mixes streams has the bytes and the start of its law, which the price is made of, not those of any pass over
+/// memory; its product is in fp32.
+TEST(WorkParts, MixingHasTheBytesAndTheStartOfItsLaw) {
+  Costs costs;
+  HyperConnectionLaw law;
+  law.t0 = Seconds(6e-6), law.per_row_byte = Seconds(1e-10), law.softness = 2;
+  law.near_bytes = Bytes(1e6), law.near_rate = law.memory = BytesPerSecond(3e12);
+  costs.profile.hyper_connections = {law};
+  KernelWork work;
+  work.kernel = KernelClass::pointwise, work.pass = Pass::forward;
+  work.m = 1e5, work.k = 4096, work.n = 24, work.streams = 4;
+  work.bytes = Bytes(2 * work.m * work.k * 5);  // every element once: four streams, and what the sublayer reads
+  const WorkParts parts = costs.model().parts(work);
+  EXPECT_EQ(parts.precision, Precision::fp32);
+  EXPECT_EQ(parts.bytes.value(), 2 * work.m * work.k * 9) << "the streams are read twice";
+  EXPECT_NEAR(parts.launch.value(), 6e-6 + 1e-10 * 2 * 4 * 4096, 1e-12);
+  const double moving = parts.bytes / law.memory / Seconds(1);
+  EXPECT_NEAR(costs.model().work(work).time.value(), std::hypot(parts.launch.value(), moving), 1e-9);
 }
 
 TEST(WorkPrice, NoKernelBeatsThePeak) {

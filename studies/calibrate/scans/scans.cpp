@@ -66,7 +66,7 @@ Expected<void> replace_laws(
   return {};
 }
 
-Expected<Profile> with_laws(const ScanFits& fits, std::size_t rows, const Arguments& arguments) {
+Expected<Profile> with_laws(const ScanFits& fits, const Arguments& arguments) {
   const auto& convolutions = fits.convolutions.laws;
   const std::string& id = !fits.scans.empty()     ? fits.scans.front().gpu
                           : !convolutions.empty() ? convolutions.front().gpu
@@ -83,7 +83,7 @@ Expected<Profile> with_laws(const ScanFits& fits, std::size_t rows, const Argume
   if (!convolutions.empty()) what.emplace_back("convolutions");
   if (!fits.hyper_connections.empty()) what.emplace_back("hyper-connections");
   profile.context = fmt::format("Laws of {} fitted on {} rows of tables of kernels; all other laws are those of {}.",
-      fmt::join(what, " and "), rows, profile.name);
+      fmt::join(what, " and "), fits.rows(), profile.name);
   return profile;
 }
 
@@ -94,8 +94,9 @@ Expected<void> calibrate_scans(const Arguments& arguments, Console& console) {
     if (arguments.has(flag) && !arguments.has("--output"))
       return fail(flag, "is of the profile, and none is written", "-o PROFILE.json");
   TRY(const auto timings, read_tables(arguments.words));
-  const ScanFits fits{calibrate::fit_scans(timings.rows), calibrate::fit_hyper_connections(timings.hyper_connections),
-      calibrate::fit_convolutions(timings.convolutions)};
+  ScanFits fits{calibrate::fit_scans(timings.rows), calibrate::fit_hyper_connections(timings.hyper_connections),
+      calibrate::fit_convolutions(timings.convolutions), calibrate::left_out_of(timings.rows)};
+  std::ranges::move(calibrate::left_out_of(timings.hyper_connections), std::back_inserter(fits.left_out));
   if (fits.scans.empty() && fits.hyper_connections.empty() && fits.convolutions.laws.empty())
     return fail("tables",
         fmt::format("no kernel has {} shapes of scans over prompts among {} rows of scans, {} of convolutions and {} "
@@ -105,9 +106,7 @@ Expected<void> calibrate_scans(const Arguments& arguments, Console& console) {
         "tables of gdn, kda or mamba2 with \"phase\": \"context\", or of mhc_module");
   if (arguments.has("--output")) {
     TRY(auto output, OutputFile::open(output_place(arguments, "--output", is_profile_file)));
-    TRY(const auto profile,
-        with_laws(
-            fits, timings.rows.size() + timings.hyper_connections.size() + timings.convolutions.size(), arguments));
+    TRY(const auto profile, with_laws(fits, arguments));
     TRY(const auto text, profile_text(profile));
     output.finish(text);
   }

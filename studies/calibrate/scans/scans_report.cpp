@@ -140,7 +140,24 @@ void add_json(JsonWriter& json, const FittedHyperConnection& fit) {
   json.close();
 }
 
+std::string left_out_text(const std::vector<calibrate::LeftOutTable>& tables) {
+  std::string text;
+  for (const calibrate::LeftOutTable& table : tables)
+    text += print::paragraph(fmt::format("left out: {} rows of {} of {} {} on {}, of {} shapes: too few for a law",
+                                 table.rows, table.subject, table.engine, table.release, table.gpu, table.shapes),
+        "", "  ", scan_page_columns);
+  return text;
+}
+
 }  // namespace
+
+std::size_t ScanFits::rows() const {
+  std::size_t all = 0;
+  for (const FittedScan& fit : scans) all += fit.rows;
+  for (const FittedHyperConnection& fit : hyper_connections) all += fit.rows;
+  for (const FittedConvolution& fit : convolutions.laws) all += fit.rows;
+  return all;
+}
 
 std::string scans_text(const ScanFits& fits, const ScanTimings& timings) {
   std::string text;
@@ -172,6 +189,7 @@ std::string scans_text(const ScanFits& fits, const ScanTimings& timings) {
         "result back. Errors are those of the law alone, of shapes that no table of the GPU gave to the fit.",
         "", "", scan_page_columns);
   }
+  text += left_out_text(fits.left_out);
   return text + "\n" + scan_laws(fits.scans) + convolution_laws(fits.convolutions.laws) +
          hyper_connection_laws(fits.hyper_connections);
 }
@@ -204,6 +222,11 @@ std::string scans_json(const ScanFits& fits, const ScanTimings& timings) {
     json.fields("gpu", one.gpu, "kernel", one.kernel, "software", one.software, "rows", one.rows);
     json.close();
   }
+  json.close();
+  json.open_list("left_out");
+  for (const calibrate::LeftOutTable& table : fits.left_out)
+    json.row("gpu", table.gpu, "of", table.subject, "engine", table.engine, "release", table.release, "rows",
+        table.rows, "shapes", table.shapes);
   json.close();
   json.fields("other_phases", timings.other_phases);
   json.close();

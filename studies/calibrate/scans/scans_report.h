@@ -15,6 +15,8 @@ struct ScanFits {
   std::vector<calibrate::FittedScan> scans;
   std::vector<calibrate::FittedHyperConnection> hyper_connections;
   calibrate::ConvolutionFits convolutions;
+  std::vector<calibrate::LeftOutTable> left_out;
+  [[nodiscard]] std::size_t rows() const;  ///< that laws are fitted on
 };
 std::string scans_text(const ScanFits& fits, const calibrate::ScanTimings& timings);
 std::string scans_json(const ScanFits& fits, const calibrate::ScanTimings& timings);

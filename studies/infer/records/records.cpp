@@ -167,7 +167,8 @@ Expected<InferenceCase> forecast_with(LastPlans& plans, const InferenceRecord& r
     const Spread& spread = made.phase.spread;
     made.low = made.predicted * (rate ? 1 / spread.p90 : spread.p10);
     made.high = made.predicted * (rate ? 1 / spread.p10 : spread.p90);
-    made.architecture = serving.machine().gpu.architecture, made.products_in = tuned_as(serving.types);
+    made.architecture = serving.machine().gpu.architecture;
+    made.products_in = tuned_as(serving.types, serving.engine, made.architecture);
     made.measured_seconds =
         made.phase.time.value() * (rate ? made.predicted / made.measured : made.measured / made.predicted);
     if (Seconds(made.measured_seconds) < least_time(record, serving))

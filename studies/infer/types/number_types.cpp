@@ -14,20 +14,23 @@ struct NumberType {
   const char* name;
   double bytes;
   Precision products;
-  bool block_scaled = false, weights_alone = false, experts_alone = false, latents_alone = false;
+  bool block_scaled = false, weights_alone = false, latents_alone = false;
+  double beside_experts = 0;  ///< of a type of experts alone: bytes of what is beside them; 0: of all weights
+  [[nodiscard]] bool experts_alone() const { return beside_experts > 0; }
 };
+constexpr double fp8_in_blocks = 1 + 4.0 / (128 * 128);
 // Scales: one fp32 per block of 128 x 128; one byte per 32 (mx) or 16 (nvfp4) elements; w4: one bf16 per group of 128
 // (AWQ, GPTQ). mxfp4 is what gpt-oss and DeepSeek V4 have in their experts alone, int4 in groups of 32 what Kimi K2
 // Thinking and K2.5 have there (moonshotai/Kimi-K2.5 config.json, quantization_config). DeepSeek V4's own files have
 // experts in mxfp4 beside fp8 in blocks (deepseek-ai/DeepSeek-V4-Flash config.json, expert_dtype).
 constexpr NumberType number_types[] = {{"bf16", 2, Precision::bf16}, {"fp16", 2, Precision::fp16},
-    {"fp8", 1, Precision::fp8}, {"fp8-block", 1 + 4.0 / (128 * 128), Precision::fp8, true},
+    {"fp8", 1, Precision::fp8}, {"fp8-block", fp8_in_blocks, Precision::fp8, true},
     {"mxfp8", 1 + 1.0 / 32, Precision::mxfp8}, {"nvfp4", 0.5 + 1.0 / 16, Precision::nvfp4},
-    {"mxfp4", 0.5 + 1.0 / 32, Precision::bf16, false, true, true},
-    {"fp8-mxfp4-experts", 0.5 + 1.0 / 32, Precision::fp8, true, true, true},
-    {"int4-experts", 0.5 + 2.0 / 32, Precision::bf16, false, true, true},
+    {"mxfp4", 0.5 + 1.0 / 32, Precision::bf16, false, true, false, 2},
+    {"fp8-mxfp4-experts", 0.5 + 1.0 / 32, Precision::fp8, true, true, false, fp8_in_blocks},
+    {"int4-experts", 0.5 + 2.0 / 32, Precision::bf16, false, true, false, 2},
     {"int4", 0.5 + 2.0 / 128, Precision::bf16, false, true}, {"int8", 1, Precision::bf16, false, true},
-    {"fp8-ds-mla", 1, Precision::fp8, false, false, false, true}};
+    {"fp8-ds-mla", 1, Precision::fp8, false, false, true}};
 
 /// fp8_ds_mla: what is turned stays in bf16. Of V3.2's latents 512 numbers in fp8 with four scales of four bytes, and
 /// 64 turned ones (vllm-project/vllm v1/attention/backends/mla/flashmla_sparse.py); of V4's keys 448 in fp8 with seven
@@ -117,14 +120,14 @@ Expected<Precision> products_of(const std::string& said, const NumberType& weigh
     return fail("--products",
         fmt::format("{} of weights in {}, which have no scales of blocks", products->name, weights.name),
         "--weights fp8-block, or --products fp8");
-  const double widest = weights.experts_alone ? operand_bytes(weights.products) : weights.bytes;
+  const double widest = weights.experts_alone() ? operand_bytes(weights.products) : weights.bytes;
   // Scales are less than a half of an element.
   if (widest >= 2 * operand_bytes(products->products))
     return fail("--products",
         fmt::format("{} products, and {}{} is wider", to_text(products->products),
-            weights.experts_alone ? "what is beside experts in " : "weights in ", weights.name),
-        weights.experts_alone ? fmt::format("--products {}", to_text(weights.products))
-                              : fmt::format("--weights {}: weights are cast as they are loaded", products->name));
+            weights.experts_alone() ? "what is beside experts in " : "weights in ", weights.name),
+        weights.experts_alone() ? fmt::format("--products {}", to_text(weights.products))
+                                : fmt::format("--weights {}: weights are cast as they are loaded", products->name));
   return products->products;
 }
 
@@ -143,7 +146,7 @@ bool has_units(const Gpu& gpu, Precision type) { return gpu.peak[static_cast<int
 Expected<void> check_weights(const NumberType& weights, const NetworkSpec& network, const std::string& usual) {
   if (weights.latents_alone)
     return fail("--weights", fmt::format("{} is a type of latent caches", weights.name), "--weights " + usual);
-  if (weights.experts_alone && network.experts.count == 0)
+  if (weights.experts_alone() && network.experts.count == 0)
     return fail("--weights", fmt::format("{} is a type of experts, and {} has none", weights.name, network.id),
         "--weights fp8, or nvfp4 where the GPU has it");
   return {};
@@ -214,9 +217,9 @@ Expected<ServedTypes> served_types(const TypeWishes& wishes, const StoredWeights
   if (!stored.type.empty() && named == stored.type) take_widths(stored, out);
   TRY(out.types.products, products_of(wishes.products, *weights));
   out.types.block_scaled = out.stored_in_blocks = weights->block_scaled;
-  out.types.experts_alone = weights->experts_alone && network.experts.count > 0;
-  out.types.narrow_experts = weights->name;
-  const bool beside_blocks = weights->experts_alone && weights->block_scaled;  // no kernels widen these for engines
+  out.types.experts_alone = weights->experts_alone() && network.experts.count > 0;
+  out.types.narrow_experts = weights->name, out.types.beside_experts = weights->beside_experts;
+  const bool beside_blocks = weights->experts_alone() && weights->block_scaled;  // no kernels widen these for engines
   if (!has(out.types.products) && wishes.products.empty() && !beside_blocks) widen(*weights, engine, gpu, usual, out);
   if (!has(out.types.products))
     return fail(wishes.products.empty() ? "--weights" : "--products",
@@ -229,8 +232,10 @@ Expected<ServedTypes> served_types(const TypeWishes& wishes, const StoredWeights
   out.cache_element_bytes = layout != nullptr ? layout->bytes_per_number() : cache->bytes;
   out.types.attention = cache->bytes < 2 ? Precision::fp8 : cache->products;
   if (out.types.experts_alone && out.types.block_scaled)
-    out.assumptions.emplace_back(
-        "experts in mxfp4 take the time of fp8 products that read fewer bytes: nobody timed their kernels here");
+    out.assumptions.push_back(fmt::format(
+        "experts in mxfp4 take the time of {0} products that read fewer bytes, and {1} is tuned as for {0}: "
+        "nobody timed their kernels here",
+        sim::tuned_as(out.types, engine, gpu.architecture), engine.name));
   if (cache->bytes < 1)
     out.assumptions.push_back(
         fmt::format("attention over keys in {} takes as long as in fp8: nobody timed its kernels", cache->name));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstddef>
 #include <iterator>
 #include <ranges>
@@ -14,22 +13,11 @@
 
 #include "calibrate/import/tables/plain_words.h"
 #include "model/base/contains.h"
+#include "studies/cli/shell_word.h"
 #include "studies/launch/jobs/pods.h"
 
 namespace stepcast::launch {
 namespace {
-
-/// A word as a shell has it; plain ones stay as they are.
-std::string quoted(std::string_view text) {
-  const auto plain = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-           std::string_view("_./=:,@%+-").find(c) != std::string_view::npos;
-  };
-  if (!text.empty() && std::ranges::all_of(text, plain)) return std::string(text);
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
 
 /// $(NAME), which Kubernetes puts in itself before the command starts; the last value of a name counts.
 void put_in(std::string& text, const PodVariables& variables) {
@@ -77,16 +65,16 @@ std::string script_text(const Words& words, const PodVariables& variables) {
   const std::size_t script = script_of(words);
   const bool one = words.texts.size() == 1;
   std::string text;
-  for (const auto& [name, value] : variables) text += fmt::format("export {}={}; ", name, quoted(value));
+  for (const auto& [name, value] : variables) text += fmt::format("export {}={}; ", name, shell_word(value));
   if (script > 0 && words.texts.size() > script + 2) {  // behind the script: $0, $1, ...
     text += "set --";
-    for (std::size_t i = script + 2; i < words.texts.size(); ++i) text += ' ' + quoted(words.texts[i]);
+    for (std::size_t i = script + 2; i < words.texts.size(); ++i) text += ' ' + shell_word(words.texts[i]);
     text += "; ";
   }
   const int line = words.lines[script];
   text += std::string(static_cast<std::size_t>(std::max(1, line - 1)), '\n');
   if (script > 0 || one) return text + words.texts[script] + '\n';
-  for (const std::string& word : words.texts) text += quoted(word) + ' ';
+  for (const std::string& word : words.texts) text += shell_word(word) + ' ';
   return text + '\n';
 }
 

@@ -1,6 +1,8 @@
 // Times of hyper-connections by hand, whose law is taken, and a profile that holds them.
 #include "model/profile/hyper_connection_law.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -63,6 +65,45 @@ TEST(HyperConnectionLaw, TheCatalogueHoldsThoseOfEnginesAndOfTraining) {
     }
     // of three engines, and those of steps
     EXPECT_EQ((*profile)->whole().hyper_connections.size(), 8U) << id;
+  }
+}
+
+TEST(HyperConnectionLaw, TheStartIsWhatNoBytesTake) {
+  Profile profile;
+  profile.hyper_connections = {simple_law("", 1e-6), simple_law("vllm", 2e-6)};
+  const HyperConnectionShape shape{HyperConnectionPart::pre, 1, 4, 100, 2};
+  EXPECT_NEAR(hyper_connection_start(profile, shape).value(), 1.08e-6, 1e-12);
+  EXPECT_NEAR(hyper_connection_start(profile, shape, "vllm").value(), 2.08e-6, 1e-12);
+}
+
+/// vLLM's law of a GPU stands in three places by hand: among the kernels of engines, as that of training, and H100's as
+/// what is usual. A new fit goes into all of them.
+TEST(HyperConnectionLaw, VllmsConstantsAreTheSameWhereverTheyStand) {
+  const auto find = [](const Profile& profile, HyperConnectionPart part, const char* kernels) {
+    const auto row = std::ranges::find_if(profile.hyper_connections,
+        [&](const HyperConnectionLaw& law) { return law.part == part && law.kernels == kernels; });
+    EXPECT_NE(row, profile.hyper_connections.end()) << profile.id << " " << to_text(part) << " " << kernels;
+    return *row;
+  };
+  const auto constants = [](const HyperConnectionLaw& law) {
+    return std::array{law.t0.value(), law.per_row_byte.value(), law.near_bytes.value(), law.near_rate.value(),
+        law.memory.value(), law.softness};
+  };
+  for (const HyperConnectionPart part : {HyperConnectionPart::pre, HyperConnectionPart::post}) {
+    for (const char* id : {"h100-sxm", "h200-sxm", "b200-sxm", "b300-sxm", "gb200", "gb300"}) {
+      const auto profile = find_row(built_in().profiles, id, "profile");
+      ASSERT_TRUE(profile) << id;
+      const Profile& whole = (*profile)->whole();
+      EXPECT_EQ(constants(find(whole, part, "vllm")), constants(find(whole, part, ""))) << id << " " << to_text(part);
+    }
+    const Profile& h100 = (*find_row(built_in().profiles, "h100-sxm", "profile"))->whole();
+    Profile other;  // without a law, and with H100's memory
+    other.memory = h100.memory;
+    for (const double positions : {1.0, 500.0, 2'000.0, 20'000.0, 1e6}) {
+      const HyperConnectionShape shape{part, positions, 4, 7168};
+      EXPECT_NEAR(hyper_connection_time(other, shape).time / hyper_connection_time(h100, shape, "vllm").time, 1, 1e-9)
+          << to_text(part) << " of " << positions;
+    }
   }
 }
 

@@ -121,6 +121,7 @@ TEST(UnitMemory, NoLayoutHasLessThanTheLeast) {
   const StepCosts step(alike, CostModel(machine, profile, stack, Precision::bf16).with_ranks(4));
   const std::vector<BlockRun> eight = {{0, 8}};
   EXPECT_NEAR(least_tensor_bytes(UnitMemory(alike), step, HeldOnStages(4, {{2}}), eight), 2 * (10 + 2 * 3), 1e-9);
+  EXPECT_EQ(least_tensor_bytes(UnitMemory(alike), step, HeldOnStages(4, {{2}}), {}), 0) << "nothing lies in layers";
 }
 
 }  // namespace

@@ -158,5 +158,28 @@ TEST(CalibrateScans, HyperConnectionsHaveLawsOfBothParts) {
       HasSubstr("two laws of pre: vllm 1.0 and vllm 2.0"));
 }
 
+/// Tables that are too short for a law are named, and their rows count nowhere.
+TEST(CalibrateScans, TablesOfTooFewShapesAreNamed) {
+  const std::string profile = own_path("mixing.json"), few = own_path("few.jsonl");
+  std::ofstream file(few);
+  for (const int positions : {1, 2, 4})
+    file << fmt::format(
+        R"({{"framework":"VLLM","version":"0.9","device":"NVIDIA H200","op_name":"pre","kernel_source":"mhc",)"
+        R"("num_tokens":{},"num_sites":2,"hc_mult":4,"hidden_size":4096,"sinkhorn_iters":20,"latency":0.02}})"
+        "\n",
+        positions);
+  file.close();
+  const std::string line = "calibrate scans " + mixing_table("1.0") + " " + few;
+  EXPECT_THAT(run_line(line).out, HasSubstr("left out: 3 rows of pre of vllm 0.9 on h200-sxm, of 3 shapes"));
+  const auto ran = run_line(line + " --json --id mixing --force -o " + profile);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const auto left = nlohmann::json::parse(ran.out).at("left_out");
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left[0].at("rows"), 3);
+  EXPECT_EQ(left[0].at("release"), "0.9");
+  std::ifstream written(profile);
+  EXPECT_THAT(nlohmann::json::parse(written).at("context").get<std::string>(), HasSubstr("fitted on 68 rows"));
+}
+
 }  // namespace
 }  // namespace stepcast::calibration

@@ -54,6 +54,25 @@ TEST(InferMemory, VocabulariesAreFilledUpWhereRanksDoNotDivideThem) {
   EXPECT_EQ(serving("llama3-8b", "dgx-h100", 8).network().vocab, 128256);
 }
 
+/// vLLM and SGLang fill up to whole runs of 64 rows and divide what comes of it: 51,200 rows have no sixth.
+TEST(InferMemory, VocabulariesThatRanksDoNotDivideWhenFilledUpAreRefused) {
+  const auto on_six = [](const char* network, const char* engine) {
+    ServingWishes wishes;
+    wishes.network = network, wishes.engine = engine, wishes.tp = 6;
+    return serving_of(wishes);
+  };
+  for (const char* engine : {"vllm", "sglang", "vllm-v0"}) {
+    const auto refused = on_six("megatron-1.7b", engine);
+    ASSERT_FALSE(refused) << engine;
+    EXPECT_THAT(refused.error().where, HasSubstr("--tp"));
+    EXPECT_THAT(refused.error().what, HasSubstr("51200 rows of the vocabulary, filled up to 51200, on 6 ranks"));
+    EXPECT_THAT(refused.error().hint, HasSubstr("legal tp: 1, 2, 4, 8"));
+  }
+  const auto filled = on_six("megatron-1.7b", "tensorrt-llm");
+  ASSERT_TRUE(filled);
+  EXPECT_EQ(filled->network().vocab % 6, 0);
+}
+
 /// SGLang has a pool of windows for some classes of networks, of a share of the others' positions; others keep all
 /// keys.
 TEST(InferMemory, WindowsHaveAPoolWhereTheClassOfTheNetworkHasOne) {

@@ -1,5 +1,6 @@
 // Checkpoints that leave some of their weights wide: their sizes as published, and what products, memory and the layer
 // that predicts take of them.
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <string>
@@ -89,8 +90,64 @@ TEST(StoredWidths, ExpertsOfV4AreNarrowerThanWhatIsBesideThem) {
   const sim::IterationTime narrow = iterate(apart, {1, 1, 1000}), wide = iterate(blocks, {1, 1, 1000});
   EXPECT_EQ(part_of(narrow, "attn.out")->time.value(), part_of(wide, "attn.out")->time.value());
   EXPECT_LT(part_of(narrow, "expert.up")->time.value(), part_of(wide, "expert.up")->time.value());
-  wishes.machine = "dgx-a100";
+  wishes.products = "bf16";
+  EXPECT_EQ(served(wishes).weight_bytes(), apart.weight_bytes()) << "a file is as long whatever multiplies it";
+  wishes.products = "", wishes.machine = "dgx-a100";
   EXPECT_FALSE(serving_of(wishes)) << "no fp8 units";
+}
+
+/// Experts in runs of 32 have no blocks of 128 that a rank would cut; what is beside them has.
+TEST(StoredWidths, ExpertsOfV4AreNotCutAsBlocks) {
+  ServingWishes wishes = wishes_of(small_network({{"quant_method", "fp8"}, {"weight_block_size", {128, 128}}}));
+  wishes.tp = 8;
+  const auto blocks = serving_of(wishes);
+  ASSERT_FALSE(blocks);
+  EXPECT_NE(to_text(blocks.error()).find("experts of 512 in 8 parts of 64"), std::string::npos);
+  wishes.weights = "fp8-mxfp4-experts";
+  EXPECT_TRUE(serving_of(wishes));
+  Json dense = small_network({{"quant_method", "fp8"}, {"weight_block_size", {128, 128}}});
+  dense["mlp_only_layers"] = {0}, dense["intermediate_size"] = 1152;
+  wishes.network = wishes_of(dense).network;
+  const auto mlp = serving_of(wishes);
+  ASSERT_FALSE(mlp);
+  EXPECT_NE(to_text(mlp.error()).find("the MLP of 1152"), std::string::npos);
+}
+
+/// No row of an engine is of that form: its products are tuned as those of fp8, and nobody's records tell how far off
+/// experts are that nobody timed.
+TEST(StoredWidths, ExpertsOfV4AreTunedAsProductsAreAndLessSure) {
+  ServingWishes wishes = wishes_of(small_network({{"quant_method", "fp8"}, {"weight_block_size", {128, 128}}}));
+  wishes.engine = "tensorrt-llm";
+  const Serving blocks = served(wishes);
+  wishes.weights = "fp8-mxfp4-experts";
+  const Serving apart = served(wishes);
+  EXPECT_EQ(ServingCost(apart).tuning().products_in, "fp8");
+  EXPECT_EQ(ServingCost(apart).tuning().host_per_iteration, ServingCost(blocks).tuning().host_per_iteration);
+  const sim::IterationTime narrow = iterate(apart, {1, 1, 1000}), wide = iterate(blocks, {1, 1, 1000});
+  EXPECT_TRUE(part_of(narrow, "expert.up")->extrapolated);
+  EXPECT_FALSE(part_of(narrow, "attn.out")->extrapolated);
+  EXPECT_GT(narrow.spread.p90, wide.spread.p90);
+  EXPECT_LT(narrow.spread.p10, wide.spread.p10);
+  EXPECT_TRUE(std::ranges::any_of(
+      apart.assumptions, [](const std::string& one) { return one.find("is tuned as for fp8") != std::string::npos; }));
+  wishes.weights = "mxfp4";
+  EXPECT_EQ(ServingCost(served(wishes)).tuning().products_in, "mxfp4") << "this one has a row";
+}
+
+/// Patterns that tell experts apart and not layers count in every layer.
+TEST(StoredWidths, SingleExpertsOfEveryLayerAreCounted) {
+  constexpr double matrix = 1024.0 * 512;
+  EXPECT_DOUBLE_EQ(bytes_of({"re:.*experts\\.\\w\\.down_proj"}) - bytes_of({"lm_head"}), 4 * 10 * matrix)
+      << "experts 0 to 9 of four layers";
+}
+
+/// What `show` prints of them ends, and is read as the file itself.
+TEST(StoredWidths, SingleExpertsOfEveryLayerAreShown) {
+  const std::string file = wishes_of(small_network(modelopt({"re:.*experts\\.\\w\\.down_proj"}))).network;
+  const auto shown = testing_program::run_line("show network " + file + " --json");
+  ASSERT_EQ(shown.err, "");
+  EXPECT_EQ(
+      Json::parse(shown.out).at("stored_weights").at("wide_experts").at("expert.down"), Json({10, 10, 10, 10, 10}));
 }
 
 /// A layer that is wide takes a wide layer's time, and its neighbours what they took.

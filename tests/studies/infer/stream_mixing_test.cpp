@@ -7,7 +7,7 @@
 namespace stepcast::infer {
 namespace {
 
-constexpr double layers = 43, coefficients = 24, width = 4096;
+constexpr double v4_layers = 43, v4_coefficients = 24, v4_width = 4096;
 
 TEST(StreamMixing, BothPartsAreOneKernelOfASublayer) {
   const Serving vllm = serving("deepseek-v4-flash", "hgx-h200", 8);
@@ -15,17 +15,17 @@ TEST(StreamMixing, BothPartsAreOneKernelOfASublayer) {
   for (const char* label : {"streams1", "streams2"}) {
     const sim::IterationPart* pre = part_of(iteration, label);
     ASSERT_NE(pre, nullptr) << label;
-    EXPECT_EQ(pre->calls, layers);
+    EXPECT_EQ(pre->calls, v4_layers);
     EXPECT_EQ(pre->shape, "64 positions, 4 streams of 4096");
     EXPECT_EQ(pre->source, Source::fitted);
     EXPECT_EQ(pre->binding, sim::Binding::launch);
-    EXPECT_DOUBLE_EQ(pre->flops.value(), layers * 64 * 2 * coefficients * 4 * width);
+    EXPECT_DOUBLE_EQ(pre->flops.value(), v4_layers * 64 * 2 * v4_coefficients * 4 * v4_width);
     EXPECT_EQ(part_of(iteration, std::string(label) + ".scores"), nullptr);
   }
   const sim::IterationPart* post = part_of(iteration, "residual1");
   ASSERT_NE(post, nullptr);
   EXPECT_EQ(post->source, Source::fitted);
-  EXPECT_DOUBLE_EQ(post->bytes.value(), layers * 64 * 9 * width * 2);
+  EXPECT_DOUBLE_EQ(post->bytes.value(), v4_layers * 64 * 9 * v4_width * 2);
 }
 
 /// A prompt's streams go through memory: twice as many take near twice as long.

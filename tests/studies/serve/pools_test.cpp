@@ -6,6 +6,7 @@
 
 #include "studies/infer/pools.h"
 #include "studies/infer/records/records.h"
+#include "studies/serve/prompt_pool.h"
 #include "tests/studies/run_program.h"
 
 namespace stepcast::serve {
@@ -185,6 +186,17 @@ TEST(Pools, WhatCannotBeIsSaid) {
   EXPECT_THAT(error("--output 8 --prefill-tp 1 --prefill-machine nowhere"), HasSubstr("--prefill-machine"));
   EXPECT_THAT(error("--output 8 --prefill-tp 1 --prefill-machine hgx-h200 --profile h100-sxm-80gb"),
       HasSubstr("one GPU's laws for pools on two kinds of machine"));
+}
+
+/// The engine's errors name its own flags: those of the pool are said, in place and hint, and no others.
+TEST(Pools, ErrorsNameTheFlagsOfTheirPool) {
+  const Error of_pool = error_of_prompts({"--tp", "3 ranks", "--tp 4"});
+  EXPECT_EQ(of_pool.where, "--prefill-tp");
+  EXPECT_EQ(of_pool.hint, "--prefill-tp 4");
+  const Error of_both = error_of_prompts({"--gpus", "8 GPUs", "--ep 2 or more"});
+  EXPECT_EQ(of_both.where, "--prefill-gpus");
+  EXPECT_EQ(of_both.hint, "--prefill-ep 2 or more");
+  EXPECT_EQ(error_of_prompts({"--engine-args.json", "no object", ""}).where, "--engine-args.json");
 }
 
 /// Layers of stages are those of the pool that says tokens: the one that reads prompts has one stage.

@@ -195,15 +195,30 @@ struct Found {
   std::map<Place, std::set<std::int64_t>> experts;  ///< where patterns name single ones
 };
 
+/// Single experts of every layer become those of each, with what other patterns name of it. The network's own layers
+/// and the one behind them that predicts, as where patterns tell layers apart.
+void spread_over_layers(Found& found, std::int64_t layers, std::int64_t experts) {
+  std::map<Place, std::set<std::int64_t>> by_layer;
+  for (const auto& [place, held] : found.experts) {
+    const auto& [op, layer] = place;
+    const std::int64_t first = layer == all_layers ? 0 : layer, last = layer == all_layers ? layers : layer;
+    for (std::int64_t at = first; at <= last; ++at) by_layer[{op, at}].insert(held.begin(), held.end());
+  }
+  found.experts = std::move(by_layer);
+  for (const auto& [place, held] : found.experts)
+    if (static_cast<std::int64_t>(held.size()) >= experts) found.whole.insert(place);
+}
+
 /// What every pattern of a file asks of: names of layers are written once.
 struct FileNames {
   std::int64_t layers, experts;
-  bool counted = false;                          ///< how many experts there are is known
+  bool counted = false;                          ///< how many experts there are in how many layers is known
   std::vector<std::vector<std::string>> stacks;  ///< by stack and layer: "model.layers.0."
 };
 
 FileNames file_names(std::int64_t layers, std::int64_t experts) {
-  FileNames names{layers, std::max<std::int64_t>(experts, 2), experts > 1, {}};  // two tell whether it is of all
+  FileNames names{
+      layers, std::max<std::int64_t>(experts, 2), experts > 1 && layers > 0, {}};  // two tell whether it is of all
   for (const LayerStack& stack : layer_stacks) {
     std::vector<std::string>& all = names.stacks.emplace_back();
     for (std::int64_t layer = 0; layer <= layers; ++layer) all.push_back(fmt::format("{}.{}.", stack.name, layer));
@@ -342,6 +357,7 @@ HeldWeights weights_of_modules(const std::vector<std::string>& patterns, std::in
     const bool counts = readings[i] && readings[i]->counts();
     if (!counts && !has_one_of(lower_case(patterns[i]), aside)) out.unknown.push_back(patterns[i]);
   }
+  if (names.counted) spread_over_layers(found, names.layers, names.experts);
   std::map<std::string, std::set<std::int64_t>> by_operator;
   for (const auto& [op, layer] : found.whole) by_operator[op].insert(layer);
   for (const auto& [op, held] : by_operator) {

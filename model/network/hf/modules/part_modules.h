@@ -18,7 +18,7 @@ struct WeightsOfLayers {
 /// The weights of one operator of some of a layer's experts; the others of the layer are not among them.
 struct WeightsOfExperts {
   std::string name;
-  std::int64_t layer = 0, experts = 0;
+  std::int64_t layer = 0, experts = 0;  ///< of one layer: those of all layers are told one by one
   friend bool operator==(const WeightsOfExperts&, const WeightsOfExperts&) = default;
 };
 
@@ -30,8 +30,8 @@ struct HeldWeights {
   std::vector<std::string> unknown;  ///< patterns that hold nothing that is known
 };
 /// Of "model.layers.0.self_attn.o_proj", "re:.*mlp.(gate|up|down)_proj", "*.self_attn*". `layers` of the network; 0:
-/// not known, and those that name no layer are of all. `experts` of a layer; 0: not known, and patterns of single ones
-/// hold nothing that is known.
+/// not known, and those that name no layer are of all. `experts` of a layer; 0: not known. Where either is not known
+/// patterns of single experts hold nothing that is known.
 HeldWeights weights_of_modules(const std::vector<std::string>& patterns, std::int64_t layers, std::int64_t experts);
 
 }  // namespace detail

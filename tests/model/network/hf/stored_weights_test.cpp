@@ -330,6 +330,37 @@ TEST(StoredWeights, SingleExpertsAreNotAll) {
   }
 }
 
+/// Patterns that tell experts apart and not layers are of each layer, and of the one that predicts behind them.
+TEST(StoredWeights, SingleExpertsOfEveryLayerAreThoseOfEach) {
+  const auto stored = [](const std::string& sizes, const std::string& ignored) {
+    return stored_weights(
+        "{" + sizes + R"("quantization_config": {"quant_method": "fp8", "ignore": [)" + ignored + "]}}");
+  };
+  const auto of_each = [](std::int64_t from, std::int64_t to, std::int64_t experts) {
+    std::vector<WeightsOfExperts> all;
+    for (std::int64_t layer = from; layer <= to; ++layer) all.push_back({"expert.down", layer, experts});
+    return all;
+  };
+  const std::string sixteen = R"("num_hidden_layers": 4, "num_experts": 16, )";
+  const StoredWeights word = stored(sixteen, R"("re:.*experts\\.\\w\\.down_proj")");  // 0 to 9
+  EXPECT_EQ(word.wide_experts, of_each(0, 4, 10));
+  EXPECT_TRUE(word.wide_weights.empty());
+  EXPECT_TRUE(word.unknown.empty());
+
+  const StoredWeights joined =
+      stored(sixteen, R"("re:.*experts\\.\\w\\.down_proj", "re:.*layers\\.1\\.mlp\\.experts\\.1\\d\\.down_proj")");
+  ASSERT_EQ(joined.wide_weights.size(), 1U) << "the second names the others of one layer";
+  EXPECT_EQ(joined.wide_weights.front(), (WeightsOfLayers{"expert.down", {1}, false}));
+  std::vector<WeightsOfExperts> others = of_each(0, 0, 10);
+  for (const WeightsOfExperts& one : of_each(2, 4, 10)) others.push_back(one);
+  EXPECT_EQ(joined.wide_experts, others);
+
+  const char* pattern = "re:.*experts\\\\.\\\\w\\\\.down_proj";
+  const StoredWeights unknown = stored(R"("num_experts": 16, )", '"' + std::string(pattern) + '"');
+  EXPECT_TRUE(unknown.wide_experts.empty()) << "of how many layers is not said";
+  EXPECT_EQ(unknown.unknown, std::vector<std::string>{"re:.*experts\\.\\w\\.down_proj"});
+}
+
 /// Lists that name each module of each layer are read at once.
 TEST(StoredWeights, LongListsAreReadInTime) {
   std::string ignored;
