@@ -45,6 +45,15 @@ const EngineRule* rule_of(const Engine& engine) {
 
 bool whole_heads(std::int64_t heads, std::int64_t tp) { return heads >= tp ? heads % tp == 0 : tp % heads == 0; }
 
+constexpr std::int64_t vocabulary_run = 64;  // rows
+
+std::int64_t filled_to(std::int64_t rows, std::int64_t step) { return (rows + step - 1) / step * step; }
+
+/// Does the engine start on so many ranks, as far as its table of words goes?
+bool splits_vocabulary(const NetworkSpec& network, std::int64_t ways, const EngineRule* rule) {
+  return rule == nullptr || !rule->fills_to_64 || filled_to(network.vocab, vocabulary_run) % ways == 0;
+}
+
 /// Key heads of all its attention layers; latents have none.
 std::vector<std::int64_t> key_heads(const NetworkSpec& network) {
   std::vector<std::int64_t> heads;
@@ -65,7 +74,7 @@ Expected<void> check_key_heads(const NetworkSpec& network, std::int64_t tp, cons
   };
   if (network.heads % tp != 0 || fits(tp)) return {};  // heads that tp does not divide are told below
   std::vector<std::int64_t> legal = run::divisors(network.heads);
-  std::erase_if(legal, [&](std::int64_t ways) { return !fits(ways); });
+  std::erase_if(legal, [&](std::int64_t ways) { return !fits(ways) || !splits_vocabulary(network, ways, rule); });
   const auto unfit = std::ranges::find_if(heads, [&](std::int64_t some) { return !whole_heads(some, tp); });
   return fail("--tp",
       fmt::format(
@@ -135,22 +144,21 @@ Expected<void> check_positions(const SequencePositions& positions, const Engine&
 /// are fewer than 64 rows a rank more than TensorRT-LLM has.
 Expected<void> fill_vocabulary(
     NetworkSpec& network, std::int64_t tp, const Engine& engine, std::vector<std::string>& assumptions) {
-  constexpr std::int64_t rows = 64;
   if (tp <= 1 || network.vocab == 0) return {};
-  const auto filled_to = [&](std::int64_t step) { return (network.vocab + step - 1) / step * step; };
   const EngineRule* rule = rule_of(engine);
   const bool heads_fit = network.heads % tp == 0;  // else they are told of first
-  if (rule != nullptr && rule->fills_to_64 && heads_fit && filled_to(rows) % tp != 0) {
-    std::vector<std::int64_t> legal = run::divisors(network.heads > 0 ? network.heads : filled_to(rows));
-    std::erase_if(legal, [&](std::int64_t ways) { return filled_to(rows) % ways != 0; });
+  if (heads_fit && !splits_vocabulary(network, tp, rule)) {
+    const std::int64_t filled = filled_to(network.vocab, vocabulary_run);
+    std::vector<std::int64_t> legal = run::divisors(network.heads > 0 ? network.heads : filled);
+    std::erase_if(legal, [&](std::int64_t ways) { return filled % ways != 0; });
     return fail("--tp",
         fmt::format(
             "{} rows of the vocabulary, filled up to {}, on {} ranks, which do not divide them: {} does not start",
-            network.vocab, filled_to(rows), tp, engine.name),
+            network.vocab, filled, tp, engine.name),
         fmt::format("legal tp: {}", run::nearest_values(legal, tp)));
   }
   if (network.vocab % tp == 0) return {};
-  const std::int64_t filled = filled_to(std::lcm(rows, tp));
+  const std::int64_t filled = filled_to(network.vocab, std::lcm(vocabulary_run, tp));
   assumptions.push_back(
       fmt::format("vocabulary of {} rows is filled up to {}, which {} ranks split", network.vocab, filled, tp));
   network.vocab = filled;
