@@ -95,7 +95,8 @@ bool in(const std::string& text, const std::string& part) { return text.find(par
 /// A law that a warning may name, by how its name begins.
 bool is_law(const std::string& warning) {
   constexpr std::array laws = {
-      "gemm roofline ", "attention ramp", "memory stream", "scan of states", "curve ", "ports ", "NCCL tuning model"};
+      "gemm roofline ", "attention ramp", "memory stream", "scan of states", "mixing of streams", "curve ", "ports ",
+      "NCCL tuning model"};
   return std::any_of(laws.begin(), laws.end(), [&](const char* law) { return warning.starts_with(law); });
 }
 
@@ -119,6 +120,7 @@ bool is_explained(const std::string& warning, const Scenario& scenario, const Pr
   if (warning.starts_with("attention")) return is(profile.attention.source);
   if (warning.starts_with("memory")) return is(profile.memory.source);
   if (warning.starts_with("scan")) return static_cast<bool>(scenario.network.row.mixer);
+  if (warning.starts_with("mixing")) return transferred && scenario.network.row.streams > 1;
   if (warning.starts_with("gemm")) {
     for (const Precision precision :
         {Precision::fp32, Precision::tf32, Precision::fp16, Precision::bf16, Precision::fp8}) {
