@@ -67,9 +67,10 @@ KernelTime convolution_time(const ScanLaw& law, const ChannelConvolution& shape)
 
 KernelTime convolution_time(const Profile& profile, const ChannelConvolution& shape, std::string_view kernels) {
   const std::string_view function = convolution_of(shape);
-  if (const ScanLaw* own = timed_convolution(profile, function, kernels)) return convolution_time(*own, shape);
-  // Many multiprocessors before a slow memory wait for it.
-  KernelTime out = convolution_time(transferred_convolution(profile, function), shape);
+  const ScanLaw* own = timed_convolution(profile, function, kernels);
+  KernelTime out = convolution_time(own != nullptr ? *own : transferred_convolution(profile, function), shape);
+  if (out.source < Source::transferred) return out;
+  // A law goes from GPU to GPU by multiprocessors: many of them before a slow memory wait for it.
   const Bytes once(2 * convolved_bytes * shape.sequences * shape.positions * shape.channels);
   const Seconds least = memory_time(profile.memory, once).time;
   if (out.time < least) out.time = least, out.bound = Bound::memory;

@@ -1,7 +1,6 @@
 #include "sim/serving/packed_line.h"
 
 #include <algorithm>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -49,20 +48,14 @@ double PackedLine::sum(const PackedRows& rows, Affine Shares::*what) const {
   return fixed + total;
 }
 
-/// Rows of few positions and rows of many have kernels of their own.
-EnginePrice PackedLine::convolved(const PackedRows& rows, const EngineCost& cost) const {
-  EnginePrice all;
-  for (std::size_t kind = 0; kind < row_kinds; ++kind) {
-    if (!shares[kind] || rows.sequences[kind] == 0) continue;
-    PackedRows own = rows;
-    for (std::size_t other = 0; other < row_kinds; ++other)
-      if (other != kind) own.positions[other] = own.sequences[other] = own.keys[other] = 0;
-    const EnginePrice price =
-        cost.convolution(*work, rows.sequences[kind], sum(own, &Shares::rows), Bytes(sum(own, &Shares::bytes)));
-    const EnginePrice before = std::exchange(all, price);
-    all.time += before.time, all.bytes += before.bytes;
-  }
-  return all;
+/// As rows of the first kind that it runs for: what goes row by row has a line for each kind.
+PackedRows PackedLine::packed(const Rows& rows) const {
+  const std::size_t kind = shares.front() ? 0 : 1;
+  PackedRows packed;
+  packed.positions[kind] = rows.sequences * rows.positions;
+  packed.sequences[kind] = rows.sequences;
+  packed.keys[kind] = rows.sequences * (rows.cached + rows.positions);
+  return packed;
 }
 
 LinePrice PackedLine::price(const PackedRows& rows, const Routing& routing, const EngineCost& cost, bool graph) const {
@@ -78,8 +71,6 @@ LinePrice PackedLine::price(const PackedRows& rows, const Routing& routing, cons
     out.bytes = moved.received;
   } else if (work->kernel == KernelClass::gemm) {
     static_cast<EnginePrice&>(out) = cost.product(*work, sum(rows, &Shares::rows), routing);
-  } else if (convolves(*work)) {
-    static_cast<EnginePrice&>(out) = convolved(rows, cost);
   } else if (work->streams > 0) {
     static_cast<EnginePrice&>(out) = cost.mixing(*work, sum(rows, &Shares::rows));
   } else {
@@ -94,6 +85,14 @@ LinePrice PackedLine::price(const Rows& rows, const EngineCost& cost, std::optio
     const double points = work->scan.sequences * work->scan.positions;
     out.flops = out.useful = work->flops * (rows.sequences * rows.positions / points);
     static_cast<EnginePrice&>(out) = cost.scan(*work, rows.sequences, rows.positions);
+    return out;
+  }
+  if (convolves(*work)) {  // words and pieces of prompts have kernels of their own
+    const PackedRows own = packed(rows);
+    LinePrice out;
+    out.flops = out.useful = Flops(sum(own, &Shares::flops));
+    static_cast<EnginePrice&>(out) =
+        cost.convolution(*work, rows.sequences, sum(own, &Shares::rows), Bytes(sum(own, &Shares::bytes)));
     return out;
   }
   const double queries = rows.positions * queries_share, all = (rows.cached + rows.positions) * keys_share;
@@ -126,7 +125,6 @@ LinePrice PackedLine::price(const Rows& rows, const EngineCost& cost, std::optio
 std::string PackedLine::shape(const PackedRows& rows) const {
   if (!work) return "";
   if (work->streams > 0) return dataflow::streams_text(*work, sum(rows, &Shares::rows));
-  if (convolves(*work)) return fmt::format("{:.0f} positions, {:.0f} channels", sum(rows, &Shares::rows), work->n);
   if (work->kernel != KernelClass::gemm) return "pointwise";
   const double all = sum(rows, &Shares::rows);  // of an expert a mean, which may be below one
   return fmt::format(
@@ -139,6 +137,8 @@ std::string PackedLine::shape(const Rows& rows) const {
     shape.sequences = rows.sequences, shape.positions = rows.positions;
     return dataflow::shape_text(shape);
   }
+  if (convolves(*work))
+    return fmt::format("{:.0f} positions, {:.0f} channels", sum(packed(rows), &Shares::rows), work->n);
   return fmt::format("{:.0f} x {:.0f} queries, {:.0f} keys", rows.sequences, rows.positions * queries_share,
       (rows.cached + rows.positions) * keys_share);
 }

@@ -71,7 +71,7 @@ struct PackedLine {
   /// The time of one call by the engine's tuning.
   [[nodiscard]] Seconds tuned(const LinePrice& price, const Engine::Tuning& tuning) const;
   /// It looks at each row by itself.
-  [[nodiscard]] bool by_row() const { return attends() || scans(); }
+  [[nodiscard]] bool by_row() const { return attends() || scans() || (work && convolves(*work)); }
   /// Keys are picked in longer sequences alone.
   [[nodiscard]] bool is_dense(const Rows& rows) const { return work && rows.cached + rows.positions <= work->dense; }
   /// Nothing is picked for these.
@@ -87,7 +87,7 @@ struct PackedLine {
   [[nodiscard]] std::string shape(const Rows& rows) const;
 
  private:
-  [[nodiscard]] EnginePrice convolved(const PackedRows& rows, const EngineCost& cost) const;
+  [[nodiscard]] PackedRows packed(const Rows& rows) const;
   [[nodiscard]] double sum(const PackedRows& rows, Affine Shares::*what) const;
 };
 

@@ -69,6 +69,10 @@ TEST(ConvolutionLaw, UsualOnesFollowMultiprocessorsAndMemory) {
   EXPECT_NEAR(on_half.time / on_h100.time, 2, 0.01);
   EXPECT_EQ(on_h100.source, Source::transferred);
   EXPECT_LT(on_h100.spread.p10, 0.8);
+  Profile relative = h100;  // with laws that came from another GPU
+  relative.scans = {law_of("vllm")};
+  relative.scans[0].source = Source::transferred, relative.scans[0].chunk = Seconds(1e-9);
+  EXPECT_NEAR(convolution_time(relative, large, "vllm").time.value(), 1e-6 + 4.0 * 8 * 8192 * 8192 / 3e12, 1e-9);
   h100.memory.memory = BytesPerSecond(1e12);
   EXPECT_NEAR(convolution_time(h100, large, "vllm").time.value(), 1e-6 + 4.0 * 8 * 8192 * 8192 / 1e12, 1e-9);
 }

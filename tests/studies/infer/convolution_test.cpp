@@ -1,4 +1,6 @@
 // Networks with convolutions in front of scans: an engine's own law of them, of prompts and of words.
+#include <array>
+
 #include <gtest/gtest.h>
 
 #include "tests/studies/infer/serving_by_name.h"
@@ -48,6 +50,21 @@ TEST(Convolutions, EnginesHaveLawsOfTheirOwn) {
     return part == nullptr ? 0 : part->time.value();
   };
   EXPECT_NE(time_of("vllm"), time_of("sglang"));
+}
+
+/// Words beside a piece of a prompt take what both take apart: the mean of their positions is nobody's.
+TEST(Convolutions, WordsBesidePromptsArePricedApart) {
+  for (const char* engine : {"vllm", "tensorrt-llm"}) {
+    const Serving one = serving("nemotron-h-8b", "dgx-h100", 1, engine);
+    const sim::Rows piece{1, 2048, 0}, words{64, 1, 4096};
+    const std::array both{piece, words};
+    const auto mixed = ServingCost(one).time(both), prompt = iterate(one, piece), decode = iterate(one, words);
+    const auto *of_mixed = convolution_in(mixed), *of_prompt = convolution_in(prompt),
+               *of_words = convolution_in(decode);
+    ASSERT_TRUE(of_mixed != nullptr && of_prompt != nullptr && of_words != nullptr) << engine;
+    EXPECT_NEAR(of_mixed->time / (of_prompt->time + of_words->time), 1, 1e-9) << engine;
+    EXPECT_NEAR(of_mixed->bytes / (of_prompt->bytes + of_words->bytes), 1, 0.05) << engine;
+  }
 }
 
 TEST(Convolutions, OfGpusWithoutTablesAreTransferred) {
