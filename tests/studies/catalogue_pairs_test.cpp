@@ -94,9 +94,8 @@ bool in(const std::string& text, const std::string& part) { return text.find(par
 
 /// A law that a warning may name, by how its name begins.
 bool is_law(const std::string& warning) {
-  constexpr std::array laws = {
-      "gemm roofline ", "attention ramp", "memory stream", "scan of states", "mixing of streams", "curve ", "ports ",
-      "NCCL tuning model"};
+  constexpr std::array laws = {"gemm roofline ", "attention ramp", "memory stream", "scan of states",
+      "mixing of streams", "curve ", "ports ", "NCCL tuning model"};
   return std::any_of(laws.begin(), laws.end(), [&](const char* law) { return warning.starts_with(law); });
 }
 
