@@ -30,8 +30,10 @@ constexpr FitParameter launch_time{3e-6, 1e-7, 1e-3}, block_time{1e-6, 1e-13, 1e
     position_time{2.5e-10, 1e-13, 1e-7}, sharpness{1.5, 0.9, 7.5};
 /// Below the shortest time that a profile holds.
 constexpr double no_time_below = 1e-12;
-// Triton's kernel takes any number of positions, CUDA's reads them 512 at a time: eight of bf16 in each of 64 threads
-// (Dao-AILab/causal-conv1d csrc/causal_conv1d_fwd.cu, and TensorRT-LLM's kernel after it).
+// Triton's kernel takes any number of positions. TensorRT-LLM's reads eight of bf16 in each of 64 threads at a time, in
+// sequences that are longer than that in each of 128 (NVIDIA/TensorRT-LLM
+// cpp/tensorrt_llm/kernels/causalConv1d/causalConv1d.cu, causal_conv1d_fwd_dispatch); chunks of 512 fit its times
+// better than those of 1024.
 constexpr double whole_chunks[] = {1, 512};
 // The state that a law speaks of.
 constexpr double state_channels = 128;
