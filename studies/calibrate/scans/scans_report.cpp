@@ -170,7 +170,7 @@ std::string scans_text(const ScanFits& fits, const ScanTimings& timings) {
         "", "", scan_page_columns);
   }
   if (timings.other_phases > 0)
-    text += fmt::format("left out: {} rows of scans of decoding and of verifying\n", timings.other_phases);
+    text += fmt::format("left out: {} rows of decoding and of verifying\n", timings.other_phases);
   if (!fits.convolutions.laws.empty() || !fits.convolutions.foreign.empty()) {
     if (!text.empty()) text += "\n";
     text += convolution_table(fits.convolutions.laws);

@@ -184,13 +184,17 @@ std::vector<GivenArgument> taken_executors(Launch& launch) {
   return taken;
 }
 
-/// Lightning stops where the executor starts other ranks than its trainer counts.
+/// Lightning stops where the executor starts other ranks than its trainer counts. Of several runs of one script others
+/// than the training may have executors of their own: one that agrees is enough.
 void hold_executors(Launch& launch, const std::vector<GivenArgument>& executors) {
   for (const GivenArgument& started : executors) {
     const bool nodes = started.name.ends_with("nodes");
     const GivenArgument* counted = launch.find(nodes ? "trainer.num_nodes" : "trainer.devices");
     if (counted == nullptr || !counted->unset.empty() || counted->value == started.value) continue;
     if (counted->value.find_first_not_of("0123456789") != std::string::npos) continue;  // "auto"
+    if (std::ranges::any_of(executors,
+            [&](const GivenArgument& other) { return other.name == started.name && other.value == counted->value; }))
+      continue;
     launch.unfollowed.push_back(fmt::format("{}:{}: its executor has {} {}{}{}, and the recipe's trainer {}",
         launch.where, started.line, started.value, nodes ? "node" : "rank", started.value == "1" ? "" : "s",
         nodes ? "" : " a node", counted->value));

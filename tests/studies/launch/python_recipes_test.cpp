@@ -126,6 +126,13 @@ TEST(PythonRecipes, TheExecutorOfTheRunCounts) {
                                 "run.run(recipe, executor=cluster(4))\n",
                   "run.py"),
       HasSubstr("its executor has 4 nodes, and the recipe's trainer 2"));
+  const std::string converts = "here = run.LocalExecutor(nodes=1, ntasks_per_node=1)\n"
+                               "exp.add(conversion(), executor=here)\n";
+  EXPECT_THAT(meaning_of(told + converts + "slurm = run.SlurmExecutor(nodes=2, ntasks_per_node=8)\n" + run, "run.py"),
+      HasSubstr("nemo llama3-8b "))
+      << "a conversion before the training has its own";
+  EXPECT_THAT(meaning_of(told + converts + "slurm = run.SlurmExecutor(nodes=4, ntasks_per_node=8)\n" + run, "run.py"),
+      HasSubstr("its executor has 4 nodes, and the recipe's trainer 2"));
   LaunchSource source;
   source.flag = find_launch_flag("--nemo");
   source.file = "run.py";
