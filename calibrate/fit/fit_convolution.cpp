@@ -81,17 +81,14 @@ ScanLaw fit_convolution(ScanLaw form, const ConvolutionShapes& shapes) {
 }
 
 void fit_folds(const std::vector<TimedConvolution>& shapes, FittedConvolution& out) {
+  FoldRatios ratios;
+  each_fold(shapes, [&](std::size_t fold, const ConvolutionShapes& others, const ConvolutionShapes& held) {
+    const ScanLaw law = fit_convolution(out.law, others);
+    for (const TimedConvolution* one : held)
+      ratios[fold].push_back(one->seconds / convolution_time(law, one->shape).time.value());
+  });
   ConvolutionShapes all;
   for (const TimedConvolution& one : shapes) all.push_back(&one);
-  FoldRatios ratios;
-  for (std::size_t fold = 0; fold < shape_folds; ++fold) {
-    ConvolutionShapes others;
-    for (const TimedConvolution* one : all)
-      if (one->fold != fold) others.push_back(one);
-    const ScanLaw law = fit_convolution(out.law, others);
-    for (const TimedConvolution* one : all)
-      if (one->fold == fold) ratios[fold].push_back(one->seconds / convolution_time(law, one->shape).time.value());
-  }
   out.law = fit_convolution(out.law, all);
   out.law.spread = spread_of(joined(ratios));
   out.law.refinement.held_out = held_out_of(ratios);
@@ -116,18 +113,6 @@ std::optional<double> growth_with_channels(const ConvolutionTimes& timed) {
   }
   if (powers.empty()) return std::nullopt;
   return percentile(powers, 0.5);
-}
-
-/// Which fold a shape of a GPU falls in, whoever timed it.
-std::map<ConvolutionKey, std::size_t> convolution_folds(
-    const std::map<ConvolutionTable, ConvolutionTimes>& tables, const ConvolutionTable& like) {
-  std::map<ConvolutionKey, std::size_t> all;
-  for (const auto& [key, shapes] : tables)
-    if (std::get<0>(key) == std::get<0>(like) && std::get<1>(key) == std::get<1>(like))
-      for (const auto& [shape, times] : shapes) all.emplace(shape, 0);
-  std::size_t index = 0;
-  for (auto& [shape, fold] : all) fold = fold_of(index++, shape_folds);
-  return all;
 }
 
 FittedConvolution fitted_convolution(
@@ -171,7 +156,7 @@ ConvolutionFits fit_convolutions(std::span<const ConvolutionTiming> rows) {
   }
   for (const auto& [key, timed] : tables)
     if (timed.size() >= fewest_convolution_shapes)
-      fits.laws.push_back(fitted_convolution(key, timed, convolution_folds(tables, key)));
+      fits.laws.push_back(fitted_convolution(key, timed, folds_like(tables, key)));
   return fits;
 }
 

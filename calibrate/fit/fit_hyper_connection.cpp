@@ -64,17 +64,14 @@ HyperConnectionLaw fit_law(const HyperConnectionLaw& form, const Mixings& shapes
 }
 
 void fit_shapes(const std::vector<TimedMixing>& shapes, FittedHyperConnection& out) {
+  FoldRatios ratios;
+  each_fold(shapes, [&](std::size_t fold, const Mixings& others, const Mixings& held) {
+    const HyperConnectionLaw law = fit_law(out.law, others);
+    for (const TimedMixing* one : held)
+      ratios[fold].push_back(one->seconds / hyper_connection_time(law, one->shape).time.value());
+  });
   Mixings all;
   for (const TimedMixing& one : shapes) all.push_back(&one);
-  FoldRatios ratios;
-  for (std::size_t fold = 0; fold < shape_folds; ++fold) {
-    Mixings others;
-    for (const TimedMixing* one : all)
-      if (one->fold != fold) others.push_back(one);
-    const HyperConnectionLaw law = fit_law(out.law, others);
-    for (const TimedMixing* one : all)
-      if (one->fold == fold) ratios[fold].push_back(one->seconds / hyper_connection_time(law, one->shape).time.value());
-  }
   out.law = fit_law(out.law, all);
   out.law.spread = spread_of(joined(ratios));
   out.law.held_out = held_out_of(ratios);
@@ -82,18 +79,6 @@ void fit_shapes(const std::vector<TimedMixing>& shapes, FittedHyperConnection& o
 
 using MixingTable = std::tuple<std::string, HyperConnectionPart, std::string, std::string>;
 using MixingTimes = std::map<MixingKey, std::vector<double>>;
-
-/// Which fold a shape of a GPU falls in, whoever timed it.
-std::map<MixingKey, std::size_t> mixing_folds(
-    const std::map<MixingTable, MixingTimes>& tables, const MixingTable& like) {
-  std::map<MixingKey, std::size_t> all;
-  for (const auto& [key, shapes] : tables)
-    if (std::get<0>(key) == std::get<0>(like) && std::get<1>(key) == std::get<1>(like))
-      for (const auto& [shape, times] : shapes) all.emplace(shape, 0);
-  std::size_t index = 0;
-  for (auto& [shape, fold] : all) fold = fold_of(index++, shape_folds);
-  return all;
-}
 
 FittedHyperConnection fitted_mixing(
     const MixingTable& key, const MixingTimes& timed, const std::map<MixingKey, std::size_t>& fold_by) {
@@ -127,7 +112,7 @@ std::vector<FittedHyperConnection> fit_hyper_connections(std::span<const HyperCo
   std::vector<FittedHyperConnection> fitted;
   for (const auto& [key, shapes] : tables)
     if (shapes.size() >= fewest_hyper_connection_shapes)
-      fitted.push_back(fitted_mixing(key, shapes, mixing_folds(tables, key)));
+      fitted.push_back(fitted_mixing(key, shapes, folds_like(tables, key)));
   return fitted;
 }
 

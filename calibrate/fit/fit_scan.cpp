@@ -97,20 +97,16 @@ ScanLaw refined_law(const ScanLaw& form, const std::vector<const TimedShape*>& s
 
 /// What is held out has no part in the law, nor in its correction, nor in whether there is one.
 void fit_shapes(const std::vector<TimedShape>& shapes, FittedScan& out) {
-  std::vector<const TimedShape*> all;
-  for (const TimedShape& one : shapes) all.push_back(&one);
   FoldRatios corrected, plain;
-  for (std::size_t fold = 0; fold < shape_folds; ++fold) {
-    std::vector<const TimedShape*> others;
-    for (const TimedShape* one : all)
-      if (one->fold != fold) others.push_back(one);
+  each_fold(shapes, [&](std::size_t fold, const auto& others, const auto& held) {
     const ScanLaw law = refined_law(out.law, others);
-    for (const TimedShape* one : all) {
-      if (one->fold != fold) continue;
+    for (const TimedShape* one : held) {
       corrected[fold].push_back(one->seconds / scan_time(law, one->shape).time.value());
       plain[fold].push_back(one->seconds / scan_time_alone(law, one->shape).time.value());
     }
-  }
+  });
+  std::vector<const TimedShape*> all;
+  for (const TimedShape& one : shapes) all.push_back(&one);
   out.law = refined_law(out.law, all);
   out.law.spread = spread_of(joined(plain));
   out.alone = held_out_of(plain).mape;
@@ -119,17 +115,6 @@ void fit_shapes(const std::vector<TimedShape>& shapes, FittedScan& out) {
 
 using TableKey = std::tuple<std::string, std::string, std::string, std::string, std::string>;
 using ShapeTimes = std::map<ShapeKey, std::vector<const ScanTiming*>>;
-
-/// Which fold a shape of a GPU falls in, whoever timed it.
-std::map<ShapeKey, std::size_t> folds_of(const std::map<TableKey, ShapeTimes>& tables, const TableKey& like) {
-  std::map<ShapeKey, std::size_t> all;
-  for (const auto& [key, shapes] : tables)
-    if (std::get<0>(key) == std::get<0>(like) && std::get<1>(key) == std::get<1>(like))
-      for (const auto& [shape, times_of] : shapes) all.emplace(shape, 0);
-  std::size_t index = 0;
-  for (auto& [shape, fold] : all) fold = fold_of(index++, shape_folds);
-  return all;
-}
 
 FittedScan fitted_table(const TableKey& key, const ShapeTimes& timed, const std::map<ShapeKey, std::size_t>& fold_by) {
   FittedScan out;
@@ -169,7 +154,7 @@ std::vector<FittedScan> fit_scans(std::span<const ScanTiming> rows) {
   const std::map<TableKey, ShapeTimes> tables = scan_tables(rows);
   std::vector<FittedScan> fitted;
   for (const auto& [key, shapes] : tables)
-    if (shapes.size() >= fewest_scan_shapes) fitted.push_back(fitted_table(key, shapes, folds_of(tables, key)));
+    if (shapes.size() >= fewest_scan_shapes) fitted.push_back(fitted_table(key, shapes, folds_like(tables, key)));
   return fitted;
 }
 
