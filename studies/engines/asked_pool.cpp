@@ -10,6 +10,7 @@
 #include "model/base/text.h"
 #include "model/base/whole_number.h"
 #include "studies/engines/habits.h"
+#include "studies/engines/vllm_v0.h"
 #include "studies/run/nouns.h"
 #include "studies/run/split/stage_layers.h"
 
@@ -20,35 +21,6 @@ template <class T> void change(T& value, const std::optional<T>& said, std::stri
   if (!said || *said == value) return;
   value = *said;
   out.changed.push_back(fmt::format("{} {}", name, *said));
-}
-
-bool says_v1(const EnginePool& pool, std::string_view value) {
-  const auto v1 = pool.environment.find("VLLM_USE_V1");
-  return v1 != pool.environment.end() && v1->second == value;
-}
-
-/// Whatever preemption mode is said, V0 runs in all releases that have both: its default is none
-/// (vllm/engine/arg_utils.py of 0.8 to 0.10, _is_v1_supported_oracle).
-bool says_preemption(const EnginePool& pool) {
-  SaidArguments said = pool.server;
-  return pool.server.program->engine == "vllm" && said.text("preemption_mode").has_value();
-}
-
-bool asks_for_v0(const EnginePool& pool) {
-  return pool.server.program->engine == "vllm" && (says_v1(pool, "0") || says_preemption(pool));
-}
-
-/// vLLM's releases from 0.11 on have V1 alone (vllm-project/vllm, release notes of v0.11.0).
-bool has_v1_alone(const EnginePool& pool) {
-  return !pool.release.empty() && numbers_of_release(pool.release) >= std::vector<int>{0, 11};
-}
-
-/// The same function raises NotImplementedError.
-Expected<void> check_v1(const EnginePool& pool) {
-  if (!says_v1(pool, "1") || !says_preemption(pool) || has_v1_alone(pool)) return {};
-  SaidArguments said = pool.server;
-  return fail(place_of_argument(said, *said.find("preemption_mode")),
-      "a preemption mode where VLLM_USE_V1=1 asks for V1: vLLM does not start", "one of them alone");
 }
 
 std::string row_of(const EnginePool& pool) {
@@ -104,25 +76,15 @@ Expected<std::int64_t> whole_prompt_positions(
   return longest > positions / most ? positions : std::min(positions, most * longest);
 }
 
-/// V0 cuts prompts where it is told so, and by itself where requests may be longer than 32,768 positions, on NVIDIA's
-/// GPUs, without windows and guesses, and from 0.8 on without latents and images (vllm/engine/arg_utils.py,
-/// create_engine_config and _set_default_args_v0; adapters are no part of it here).
-bool cuts_by_itself(const EngineSettings& s, const EnginePool& pool, const NetworkSpec& network, const Gpu& gpu,
-    const AskedEngine& out) {
-  const bool before = !pool.release.empty() && numbers_of_release(pool.release) < std::vector<int>{0, 8};
-  const bool latents = network.latent.kv_rank > 0 && !before;
-  const std::int64_t longest = s.longest.value_or(out.positions);
-  return longest > vllm_v0_whole_prompts && !lower_case(gpu.architecture).starts_with("cdna") &&
-         network.window.positions == 0 && s.draft == 0 && !latents && network.images == 0;
-}
-
 /// Of the row of V0 that counts: prompts in pieces beside tokens, and by itself 2,048 positions of an iteration
 /// (vllm/config.py of 0.6.6 to 0.10, SchedulerConfig).
 void cut_prompts(const EngineSettings& s, const EnginePool& pool, const NetworkSpec& network, const Gpu& gpu,
     EngineSettings& cut, AskedEngine& out) {
   const bool v0 = pool.server.program->engine == "vllm" && out.row.prompts_apart && out.row.whole_prompts;
   if (!v0) return;
-  const bool by_itself = !s.whole_prompts && cuts_by_itself(s, pool, network, gpu, out);
+  const bool before = !pool.release.empty() && numbers_of_release(pool.release) < std::vector<int>{0, 8};
+  const bool by_itself =
+      !s.whole_prompts && s.draft == 0 && v0_cuts_prompts(network, gpu, s.longest.value_or(out.positions), before);
   if (by_itself) {
     cut.whole_prompts = cut.prompts_apart = false;
     out.notes.emplace_back(

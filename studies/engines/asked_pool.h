@@ -1,7 +1,6 @@
 // What one pool of a launch comes to: its split as flags of serve, and its engine's row where flags say too little.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <string>
 
@@ -11,10 +10,6 @@
 #include "studies/engines/engine_launch.h"
 
 namespace stepcast::engines {
-
-/// vLLM V0 cuts prompts by itself where requests may be longer (vllm/engine/arg_utils.py, create_engine_config and
-/// _set_default_args_v0: use_long_context).
-inline constexpr std::int64_t vllm_v0_whole_prompts = 32'768;
 
 using ToldFlags = std::map<std::string, std::string, std::less<>>;
 

@@ -13,6 +13,7 @@
 #include "studies/engines/checkpoint.h"
 #include "studies/engines/positions/context_length.h"
 #include "studies/engines/settings.h"
+#include "studies/engines/vllm_v0.h"
 #include "studies/run/nouns.h"
 
 namespace stepcast::engines {
@@ -78,8 +79,12 @@ Expected<Wanted> wanted_of(const Arguments& arguments, const std::string& engine
   if (w.preemption == "swap" && engine != "vllm")
     return fail("--preemption", fmt::format("no launch of {} has sequences swapped that give way", engine),
         "--emit vllm, with --engine vllm-v0");
-  if (w.preemption == "swap" && published_positions(network.row.id, w.model) > vllm_v0_whole_prompts)
-    w.longest = vllm_v0_whole_prompts;
+  if (w.preemption == "swap") {  // the launch names no release: any that has V0
+    TRY(const auto machine,
+        run::choose_machine(arguments.has("--machine") ? arguments.value("--machine") : "dgx-h100", "--machine"));
+    if (v0_cuts_prompts(network.row, machine.row.gpu, published_positions(network.row.id, w.model), false))
+      w.longest = vllm_v0_whole_prompts;
+  }
   if (w.longest > 0 && w.input + w.output > w.longest)
     return fail("--preemption",
         fmt::format(

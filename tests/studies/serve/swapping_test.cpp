@@ -256,6 +256,13 @@ TEST(Swapping, ItIsWrittenAndReadBack) {
   EXPECT_THAT(emitted.out, AllOf(HasSubstr("--preemption-mode swap"), HasSubstr("--swap-space 64")));
   const std::string file = engines::written("swap.sh", emitted.out);
   EXPECT_EQ(told(asked).at("swap").at("sequences"), told("serve --launch " + file).at("swap").at("sequences"));
+  // latents are never cut, however long requests may be
+  const auto latents =
+      run_line("serve deepseek-v2-lite --engine vllm-v0 --preemption swap --input 40000 --output 100 --concurrency 2 "
+               "--emit vllm");
+  ASSERT_EQ(latents.code, 0) << latents.err;
+  EXPECT_THAT(latents.out, Not(HasSubstr("--max-model-len")));
+  EXPECT_EQ(run_line("serve --launch " + engines::written("latents.sh", latents.out)).code, 0);
   // a checkpoint of longer requests would cut prompts
   const auto longer =
       run_line("serve qwen3-8b --engine vllm-v0 --preemption swap --input 512 --output 64 --concurrency 4 "
